@@ -1,0 +1,1 @@
+//! The lib0 crate.

@@ -1,0 +1,1 @@
+//! What is promised across crates; the tests are beside this folder.
