@@ -1,0 +1,373 @@
+//! The run-length columns of the second update format.
+//!
+//! ```text
+//! UintOptRle    value as signed varint; minus (also -0) says that a count - 2 follows
+//! IntDiffOptRle difference * 2 as signed varint; the low bit says that a count - 2 follows
+//! Rle           byte, then count - 1; the last run has no count and never ends
+//! String        all strings joined, then their UTF-16 lengths as UintOptRle
+//! ```
+
+use std::borrow::Cow;
+
+use crate::read::{ReadError, Reader};
+use crate::utf16::{self, Place};
+use crate::write::{write_var_i64, write_var_signed, write_var_str, write_var_u64};
+
+/// Writes unsigned numbers, runs of equal ones as one.
+#[derive(Debug, Default)]
+pub struct UintOptRleWriter {
+    out: Vec<u8>,
+    value: u64,
+    count: u64,
+}
+
+impl UintOptRleWriter {
+    /// Adds a number.
+    #[inline]
+    pub fn write(&mut self, value: u64) {
+        if self.value == value && self.count > 0 {
+            self.count += 1;
+        } else {
+            self.flush();
+            self.count = 1;
+            self.value = value;
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.count > 0 {
+            write_var_signed(&mut self.out, self.count > 1, self.value);
+            if self.count > 1 {
+                write_var_u64(&mut self.out, self.count - 2);
+            }
+        }
+    }
+
+    /// Returns the column.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.flush();
+        self.out
+    }
+}
+
+/// Reads what [`UintOptRleWriter`] wrote.
+#[derive(Debug, Clone)]
+pub struct UintOptRleReader<'a> {
+    reader: Reader<'a>,
+    value: u64,
+    count: u64,
+}
+
+impl<'a> UintOptRleReader<'a> {
+    /// Starts at the column's first number.
+    pub fn new(reader: Reader<'a>) -> Self {
+        Self { reader, value: 0, count: 0 }
+    }
+
+    /// Reads a number.
+    #[inline]
+    pub fn read(&mut self) -> Result<u64, ReadError> {
+        if self.count == 0 {
+            let (negative, value) = self.reader.var_signed()?;
+            self.value = value;
+            self.count = if negative { self.reader.var_u64()?.saturating_add(2) } else { 1 };
+        }
+        self.count -= 1;
+        Ok(self.value)
+    }
+}
+
+/// Writes numbers as differences, runs of equal differences as one.
+#[derive(Debug, Default)]
+pub struct IntDiffOptRleWriter {
+    out: Vec<u8>,
+    value: i64,
+    difference: i64,
+    count: u64,
+}
+
+impl IntDiffOptRleWriter {
+    /// Adds a number of at most 53 bits.
+    #[inline]
+    pub fn write(&mut self, value: u64) {
+        #[expect(clippy::cast_possible_wrap, reason = "at most 53 bits")]
+        let value = value as i64;
+        if self.count > 0 && self.difference == value - self.value {
+            self.count += 1;
+        } else {
+            self.flush();
+            self.count = 1;
+            self.difference = value - self.value;
+        }
+        self.value = value;
+    }
+
+    fn flush(&mut self) {
+        if self.count > 0 {
+            write_var_i64(&mut self.out, self.difference * 2 + i64::from(self.count > 1));
+            if self.count > 1 {
+                write_var_u64(&mut self.out, self.count - 2);
+            }
+        }
+    }
+
+    /// Returns the column.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.flush();
+        self.out
+    }
+}
+
+/// Reads what [`IntDiffOptRleWriter`] wrote.
+#[derive(Debug, Clone)]
+pub struct IntDiffOptRleReader<'a> {
+    reader: Reader<'a>,
+    value: i64,
+    difference: i64,
+    count: u64,
+}
+
+impl<'a> IntDiffOptRleReader<'a> {
+    /// Starts at the column's first number.
+    pub fn new(reader: Reader<'a>) -> Self {
+        Self { reader, value: 0, difference: 0, count: 0 }
+    }
+
+    /// Reads a number; one below zero or beyond 53 bits is an error.
+    #[inline]
+    pub fn read(&mut self) -> Result<u64, ReadError> {
+        if self.count == 0 {
+            let (negative, magnitude) = self.reader.var_signed()?;
+            #[expect(clippy::cast_possible_wrap, reason = "at most 53 bits")]
+            let encoded = if negative { -(magnitude as i64) } else { magnitude as i64 };
+            self.difference = encoded.div_euclid(2);
+            self.count =
+                if encoded & 1 == 1 { self.reader.var_u64()?.saturating_add(2) } else { 1 };
+        }
+        self.count -= 1;
+        self.value += self.difference;
+        u64::try_from(self.value)
+            .ok()
+            .filter(|&value| value <= crate::read::MAX_SAFE_INTEGER)
+            .ok_or_else(|| self.reader.error("number out of bounds"))
+    }
+}
+
+/// Writes bytes, runs of equal ones as one; the last run's count is left out.
+#[derive(Debug, Default)]
+pub struct RleWriter {
+    out: Vec<u8>,
+    value: Option<u8>,
+    count: u64,
+}
+
+impl RleWriter {
+    /// Adds a byte.
+    #[inline]
+    pub fn write(&mut self, value: u8) {
+        if self.value == Some(value) {
+            self.count += 1;
+        } else {
+            if self.count > 0 {
+                write_var_u64(&mut self.out, self.count - 1);
+            }
+            self.count = 1;
+            self.out.push(value);
+            self.value = Some(value);
+        }
+    }
+
+    /// Returns the column.
+    pub fn finish(self) -> Vec<u8> {
+        self.out
+    }
+}
+
+/// Reads what [`RleWriter`] wrote.
+#[derive(Debug, Clone)]
+pub struct RleReader<'a> {
+    reader: Reader<'a>,
+    value: u8,
+    /// `None`: the last run, which never ends.
+    count: Option<u64>,
+}
+
+impl<'a> RleReader<'a> {
+    /// Starts at the column's first byte.
+    pub fn new(reader: Reader<'a>) -> Self {
+        Self { reader, value: 0, count: Some(0) }
+    }
+
+    /// Reads a byte.
+    #[inline]
+    pub fn read(&mut self) -> Result<u8, ReadError> {
+        if self.count == Some(0) {
+            self.value = self.reader.u8()?;
+            self.count = if self.reader.is_empty() {
+                None
+            } else {
+                Some(self.reader.var_u64()?.saturating_add(1))
+            };
+        }
+        self.count = self.count.map(|count| count - 1);
+        Ok(self.value)
+    }
+}
+
+/// Writes strings, joined, with their lengths in a column of their own.
+#[derive(Debug, Default)]
+pub struct StringWriter {
+    text: String,
+    lengths: UintOptRleWriter,
+}
+
+impl StringWriter {
+    /// Adds a string.
+    #[inline]
+    pub fn write(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.lengths.write(utf16::len(text) as u64);
+    }
+
+    /// Returns the column.
+    pub fn finish(self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.text.len() + 16);
+        write_var_str(&mut out, &self.text);
+        out.extend_from_slice(&self.lengths.finish());
+        out
+    }
+}
+
+/// Reads what [`StringWriter`] wrote.
+#[derive(Debug, Clone)]
+pub struct StringReader<'a> {
+    text: &'a str,
+    ascii: bool,
+    /// The next string starts with the second half of the character before.
+    half: bool,
+    lengths: UintOptRleReader<'a>,
+}
+
+impl<'a> StringReader<'a> {
+    /// Starts at the column's first string.
+    pub fn new(mut reader: Reader<'a>) -> Result<Self, ReadError> {
+        let text = reader.var_str()?;
+        Ok(Self {
+            text,
+            ascii: text.is_ascii(),
+            half: false,
+            lengths: UintOptRleReader::new(reader),
+        })
+    }
+
+    /// Reads a string and its length in UTF-16 units. A character cut in two by the lengths is U+FFFD in both.
+    #[inline]
+    pub fn read(&mut self) -> Result<(Cow<'a, str>, usize), ReadError> {
+        let units = usize::try_from(self.lengths.read()?).unwrap_or(usize::MAX);
+        if self.ascii {
+            if units > self.text.len() {
+                return Err(self.lengths.reader.error("string runs past its column"));
+            }
+            let (head, tail) = self.text.split_at(units);
+            self.text = tail;
+            return Ok((Cow::Borrowed(head), units));
+        }
+        if units == 0 {
+            return Ok((Cow::Borrowed(""), 0));
+        }
+        let lead = std::mem::take(&mut self.half);
+        let wanted = units - usize::from(lead);
+        let (head, rest, cut) = match utf16_place(self.text, wanted) {
+            Place::Border(at) => (&self.text[..at], &self.text[at..], false),
+            Place::Inside(at) => (&self.text[..at], &self.text[at + 4..], true),
+            Place::Beyond => return Err(self.lengths.reader.error("string runs past its column")),
+        };
+        self.text = rest;
+        self.half = cut;
+        if !lead && !cut {
+            return Ok((Cow::Borrowed(head), units));
+        }
+        let mut text = String::with_capacity(head.len() + 6);
+        if lead {
+            text.push_str(utf16::REPLACEMENT);
+        }
+        text.push_str(head);
+        if cut {
+            text.push_str(utf16::REPLACEMENT);
+        }
+        Ok((Cow::Owned(text), units))
+    }
+}
+
+/// As [`utf16::place`], without looking at the whole text first: linear in the offset only.
+fn utf16_place(text: &str, units: usize) -> Place {
+    let mut left = units;
+    for (at, c) in text.char_indices() {
+        if left == 0 {
+            return Place::Border(at);
+        }
+        let width = c.len_utf16();
+        if width > left {
+            return Place::Inside(at);
+        }
+        left -= width;
+    }
+    if left == 0 { Place::Border(text.len()) } else { Place::Beyond }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back() {
+        let rows: [&[u64]; 5] =
+            [&[], &[0], &[0, 0, 0], &[1, 2, 3, 4, 9, 9], &[1 << 40, 0, 7, 7, 7, (1 << 32) - 1]];
+        for row in rows {
+            let mut uint = UintOptRleWriter::default();
+            let mut diff = IntDiffOptRleWriter::default();
+            row.iter().for_each(|&n| uint.write(n));
+            row.iter().for_each(|&n| diff.write(n));
+            let (uint, diff) = (uint.finish(), diff.finish());
+            let mut uint = UintOptRleReader::new(Reader::new(&uint));
+            let mut diff = IntDiffOptRleReader::new(Reader::new(&diff));
+            for &n in row {
+                assert_eq!(uint.read(), Ok(n));
+                assert_eq!(diff.read(), Ok(n));
+            }
+            assert!(uint.read().is_err(), "nothing may follow");
+            assert!(diff.read().is_err(), "nothing may follow");
+        }
+    }
+
+    #[test]
+    fn the_last_run_of_bytes_never_ends() {
+        let mut writer = RleWriter::default();
+        [7, 7, 1].into_iter().for_each(|b| writer.write(b));
+        let bytes = writer.finish();
+        assert_eq!(bytes, [7, 1, 1]);
+        let mut reader = RleReader::new(Reader::new(&bytes));
+        let read: Vec<_> = (0..5).map(|_| reader.read().unwrap()).collect();
+        assert_eq!(read, [7, 7, 1, 1, 1]);
+    }
+
+    #[test]
+    fn strings_come_back_and_a_cut_pair_is_two_replacements() {
+        let mut writer = StringWriter::default();
+        ["a", "", "ö😀", "bc"].into_iter().for_each(|s| writer.write(s));
+        let bytes = writer.finish();
+        let mut reader = StringReader::new(Reader::new(&bytes)).unwrap();
+        for (text, len) in [("a", 1), ("", 0), ("ö😀", 3), ("bc", 2)] {
+            let (read, units) = reader.read().unwrap();
+            assert_eq!((&*read, units), (text, len));
+        }
+        assert!(reader.read().is_err());
+
+        let mut bytes = Vec::new();
+        write_var_str(&mut bytes, "😀");
+        bytes.extend([1, 1]);
+        let mut reader = StringReader::new(Reader::new(&bytes)).unwrap();
+        assert_eq!(reader.read().unwrap().0, "\u{fffd}");
+        assert_eq!(reader.read().unwrap().0, "\u{fffd}");
+    }
+}

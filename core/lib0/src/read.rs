@@ -1,0 +1,212 @@
+//! Reads lib0's primitive forms from a byte slice: the only place that looks at foreign bytes one by one.
+//!
+//! Unsigned numbers are little-endian groups of seven bits, the high bit saying that more follows. Signed numbers
+//! spend the second bit of their first byte on the sign, so that -0 differs from 0.
+
+use thiserror::Error;
+
+/// The largest integer that JavaScript holds exactly, and so the largest number of the format.
+pub const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+
+/// What was wrong with foreign bytes, and at which byte of the input.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{what} at byte {at}")]
+pub struct ReadError {
+    /// Offset into the bytes that were read.
+    pub at: usize,
+    /// What was wrong, in words.
+    pub what: &'static str,
+}
+
+/// A cursor over bytes from outside.
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Where `bytes` starts in the whole input, so that errors name a byte of the whole.
+    base: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the first byte.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, base: 0 }
+    }
+
+    /// Offset of the next byte in the whole input.
+    pub fn position(&self) -> usize {
+        self.base + self.at
+    }
+
+    /// Bytes not read yet.
+    pub fn remaining(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// Whether everything was read.
+    pub fn is_empty(&self) -> bool {
+        self.remaining() == 0
+    }
+
+    /// Returns an error that names the next byte.
+    pub fn error(&self, what: &'static str) -> ReadError {
+        ReadError { at: self.position(), what }
+    }
+
+    /// Reads one byte.
+    #[inline]
+    pub fn u8(&mut self) -> Result<u8, ReadError> {
+        match self.bytes.get(self.at) {
+            Some(&byte) => {
+                self.at += 1;
+                Ok(byte)
+            }
+            None => Err(self.error("unexpected end")),
+        }
+    }
+
+    /// Reads `len` raw bytes.
+    #[inline]
+    pub fn bytes(&mut self, len: usize) -> Result<&'a [u8], ReadError> {
+        if len > self.remaining() {
+            return Err(self.error("length runs past the end"));
+        }
+        let slice = &self.bytes[self.at..self.at + len];
+        self.at += len;
+        Ok(slice)
+    }
+
+    /// Reads everything that is left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let slice = &self.bytes[self.at..];
+        self.at = self.bytes.len();
+        slice
+    }
+
+    /// Reads an unsigned number of at most 53 bits.
+    #[inline]
+    pub fn var_u64(&mut self) -> Result<u64, ReadError> {
+        let first = self.u8()?;
+        if first < 0x80 {
+            return Ok(u64::from(first));
+        }
+        let mut number = u64::from(first & 0x7f);
+        let mut shift = 7;
+        loop {
+            let byte = self.u8()?;
+            if shift > 49 {
+                return Err(self.error("number beyond 53 bits"));
+            }
+            number |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return if number <= MAX_SAFE_INTEGER {
+                    Ok(number)
+                } else {
+                    Err(self.error("number beyond 53 bits"))
+                };
+            }
+        }
+    }
+
+    /// Reads an unsigned number that must fit 32 bits.
+    #[inline]
+    pub fn var_u32(&mut self) -> Result<u32, ReadError> {
+        let number = self.var_u64()?;
+        u32::try_from(number).map_err(|_| self.error("number beyond 32 bits"))
+    }
+
+    /// Reads a signed number as its sign (`true` for minus, so that -0 is kept) and its magnitude of at most 53 bits.
+    #[inline]
+    pub fn var_signed(&mut self) -> Result<(bool, u64), ReadError> {
+        let first = self.u8()?;
+        let negative = first & 0x40 != 0;
+        let mut number = u64::from(first & 0x3f);
+        if first < 0x80 {
+            return Ok((negative, number));
+        }
+        let mut shift = 6;
+        loop {
+            let byte = self.u8()?;
+            if shift > 48 {
+                return Err(self.error("number beyond 53 bits"));
+            }
+            number |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return if number <= MAX_SAFE_INTEGER {
+                    Ok((negative, number))
+                } else {
+                    Err(self.error("number beyond 53 bits"))
+                };
+            }
+        }
+    }
+
+    /// Reads a length and that many bytes.
+    #[inline]
+    pub fn var_bytes(&mut self) -> Result<&'a [u8], ReadError> {
+        let len = self.var_u64()?;
+        self.bytes(usize::try_from(len).unwrap_or(usize::MAX))
+    }
+
+    /// Reads a length and that many bytes as a reader of their own, whose errors name bytes of the whole input.
+    pub fn var_reader(&mut self) -> Result<Self, ReadError> {
+        let bytes = self.var_bytes()?;
+        Ok(Self { bytes, at: 0, base: self.position() - bytes.len() })
+    }
+
+    /// Reads a length and that many bytes of UTF-8.
+    #[inline]
+    pub fn var_str(&mut self) -> Result<&'a str, ReadError> {
+        let bytes = self.var_bytes()?;
+        core::str::from_utf8(bytes).map_err(|e| ReadError {
+            at: self.position() - bytes.len() + e.valid_up_to(),
+            what: "not UTF-8",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::{write_var_i64, write_var_u64};
+
+    #[test]
+    fn numbers_at_the_borders_of_their_groups_come_back() {
+        for bits in [0, 6, 7, 13, 14, 20, 21, 28, 32, 52, 53] {
+            for near in [-1_i64, 0, 1] {
+                let Ok(number) = u64::try_from((1_i64 << bits) + near) else { continue };
+                if number > MAX_SAFE_INTEGER {
+                    continue;
+                }
+                let mut out = Vec::new();
+                write_var_u64(&mut out, number);
+                assert_eq!(Reader::new(&out).var_u64(), Ok(number));
+                let signed = i64::try_from(number).unwrap();
+                for value in [signed, -signed] {
+                    let mut out = Vec::new();
+                    write_var_i64(&mut out, value);
+                    assert_eq!(Reader::new(&out).var_signed(), Ok((value < 0, number)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn over_long_numbers_are_refused_where_they_stand() {
+        let bytes = [0xff_u8; 12];
+        let error = Reader::new(&bytes).var_u64().unwrap_err();
+        assert_eq!(error.what, "number beyond 53 bits");
+        assert!(error.at <= 9);
+        assert!(Reader::new(&bytes).var_signed().is_err());
+    }
+
+    #[test]
+    fn lengths_are_checked_before_anything_is_taken() {
+        let bytes = [0xff, 0xff, 0xff, 0x7f, b'a'];
+        assert!(Reader::new(&bytes).var_bytes().is_err());
+        assert_eq!(Reader::new(&[2, b'a']).var_str().unwrap_err().at, 1);
+        assert_eq!(Reader::new(&[2, b'a', 0xff]).var_str().unwrap_err().at, 2);
+    }
+}
