@@ -113,7 +113,9 @@ mod tests {
     fn an_id_is_read_as_it_is_written() {
         let id = PaperId::from_bytes(*b"0123456789abcdef");
         assert_eq!(PaperId::parse(&id.to_string()), Ok(id));
-        for bad in ["", "0", "../../../../../../../../etc/passwd", "A0000000000000000000000000000000"] {
+        for bad in
+            ["", "0", "../../../../../../../../etc/passwd", "A0000000000000000000000000000000"]
+        {
             assert_eq!(PaperId::parse(bad), Err(IdError), "{bad}");
         }
     }
