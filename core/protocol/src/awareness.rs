@@ -181,7 +181,8 @@ impl Awareness {
         let known_clock = known.map_or(0, |known| known.clock);
         let there = known.is_some_and(|known| known.state.is_some());
         let newer = entry.clock > known_clock && entry.clock - known_clock <= MAX_JUMP;
-        if !newer && !(entry.clock == known_clock && gone && there) {
+        let removal = entry.clock == known_clock && gone && there;
+        if !(newer || removal) {
             return;
         }
         let mut clock = entry.clock;

@@ -24,7 +24,7 @@ pub mod peer;
 
 pub use awareness::{Awareness, AwarenessChange};
 pub use message::{Framing, Message};
-pub use peer::{Heard, Peer, Standing, Unacknowledged};
+pub use peer::{Heard, Peer, Stage, Standing, Unacknowledged};
 pub use room::RoomName;
 pub use secret::Secret;
 

@@ -61,12 +61,17 @@ struct Room {
     unsent: Unacknowledged,
 }
 
+/// Where we stand with a room on this connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+pub enum Stage {
+    /// No connection, or not asked.
     #[default]
     Outside,
+    /// Asked, and not answered yet.
     Entering,
+    /// Let in.
     Inside,
+    /// Our secret was refused.
     Denied,
 }
 
@@ -82,10 +87,8 @@ pub struct Unacknowledged {
 /// How far this side and the other are level in a room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// The other side has let us in, on this connection.
-    pub entered: bool,
-    /// The other side has refused our secret.
-    pub denied: bool,
+    /// Whether the other side has let us in.
+    pub stage: Stage,
     /// Everything that the other side had when we entered has come.
     pub received: bool,
     /// The other side has confirmed everything that was made here, as durable there.
@@ -472,8 +475,7 @@ impl Room {
         let mut unacknowledged = self.unsent;
         self.in_flight.iter().for_each(|sent| unacknowledged.add(*sent));
         Standing {
-            entered: self.stage == Stage::Inside,
-            denied: self.stage == Stage::Denied,
+            stage: self.stage,
             received: self.received,
             sent: self.answered && self.in_flight.is_empty() && self.unsent.is_empty(),
             refused: self.refused,
