@@ -1,3 +1,220 @@
-//! The app.
+//! Quire's app: windows around the replicas of papers.
+//!
+//! This file starts and ends it. What a window may ask for is in `commands.rs`, what it is told in
+//! `events.rs`, the border's shapes in `shapes.rs`, what is open in `desk.rs`.
 
-fn main() {}
+mod arguments;
+mod environment;
+mod shapes;
+
+mod settings;
+
+mod events;
+mod hosting;
+
+mod desk;
+
+mod windows;
+
+mod commands;
+
+use std::env;
+use std::io::Write as _;
+use std::path::Path;
+use std::process;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use clap::Parser as _;
+use store::disk::{self, RealDisk};
+use tauri::{AppHandle, Manager as _, RunEvent, WindowEvent};
+use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
+use tracing_subscriber::EnvFilter;
+
+use crate::arguments::{Arguments, Opening};
+use crate::desk::Desk;
+use crate::settings::Kept;
+use crate::shapes::{Person, ShareWhere};
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    environment::adjust().context("Quire could not be started in the environment it needs")?;
+    let filter = EnvFilter::try_from_env("QUIRE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+
+    let own_data_dir = arguments.data_dir();
+    let data_dir = own_data_dir
+        .clone()
+        .or_else(replica::default_data_dir)
+        .context("This computer names no folder for data; say one by --data-dir")?;
+    let data_dir = std::path::absolute(data_dir)?;
+    let cannot_keep = || format!("Quire can't keep its data in {}", data_dir.display());
+    let kept = Kept::open(&data_dir).with_context(cannot_keep)?;
+    let guest = guest(&arguments, &kept);
+    let desk = Arc::new(Desk::new(data_dir.clone(), kept, guest));
+
+    let mut builder = tauri::Builder::default();
+    // Who names a data folder wants an app of their own.
+    if own_data_dir.is_none() {
+        builder = builder.plugin(tauri_plugin_single_instance::init(|app, line, folder| {
+            let opening = Arguments::try_parse_from(line)
+                .map_or(Opening::Start, |arguments| arguments.opening(Path::new(&folder)));
+            begin(app, opening, false);
+        }));
+    }
+    let app = builder
+        .plugin(tauri_plugin_dialog::init())
+        .plugin(tauri_plugin_opener::init())
+        .plugin(tauri_plugin_clipboard_manager::init())
+        .manage(desk)
+        .invoke_handler(tauri::generate_handler![
+            commands::start,
+            commands::set_person,
+            commands::open_folder,
+            commands::open_recent,
+            commands::forget_recent,
+            commands::join,
+            commands::subscribe,
+            commands::open_editor,
+            commands::edit,
+            commands::close_editor,
+            commands::set_cursor,
+            commands::create_file,
+            commands::rename_file,
+            commands::delete_file,
+            commands::set_offline,
+            commands::share,
+            commands::stop_sharing,
+            commands::reveal_folder,
+            commands::copy_text,
+            commands::notices,
+        ])
+        .setup(move |app| {
+            // Whoever started it can end exactly this one.
+            let pid = process::id().to_string();
+            disk::replace(&RealDisk, &data_dir.join("app.pid"), pid.as_bytes())?;
+            let opening = arguments.opening(&env::current_dir()?);
+            begin(app.handle(), opening, arguments.share);
+            Ok(())
+        })
+        .build(tauri::generate_context!())
+        .context("Quire could not be started")?;
+    app.run(on_event);
+    Ok(())
+}
+
+/// Returns who sits here this time, if the command line says so.
+fn guest(arguments: &Arguments, kept: &Kept) -> Option<Person> {
+    if arguments.name.is_none() && arguments.color.is_none() {
+        return None;
+    }
+    let mut person =
+        kept.now().person.clone().unwrap_or_else(|| Person { name: "Somebody".into(), color: 0 });
+    if let Some(name) = &arguments.name {
+        person.name.clone_from(name);
+    }
+    if let Some(color) = arguments.color {
+        person.color = color;
+    }
+    Some(person)
+}
+
+/// Opens what the command line names, apart from the main thread: it waits for disk and network.
+fn begin(app: &AppHandle, opening: Opening, share: bool) {
+    let app = app.clone();
+    tauri::async_runtime::spawn_blocking(move || {
+        let desk = Arc::clone(&app.state::<Arc<Desk>>());
+        let asked_for = matches!(opening, Opening::Join { .. }) || share;
+        if let Err(problem) = open(&app, &desk, opening, share) {
+            tracing::error!(problem, "not opened");
+            if asked_for {
+                // Somebody waits for the link, or for the paper behind it.
+                app.exit(1);
+                return;
+            }
+            show_start(&app, &desk);
+            app.dialog()
+                .message(problem)
+                .title("Quire")
+                .kind(MessageDialogKind::Error)
+                .show(|_| {});
+        }
+    });
+}
+
+fn open(app: &AppHandle, desk: &Desk, opening: Opening, share: bool) -> Result<(), String> {
+    let paper = match opening {
+        Opening::Start => {
+            show_start(app, desk);
+            return Ok(());
+        }
+        Opening::Link(link) => {
+            show_start(app, desk);
+            return commands::join_asking(app, desk, &link);
+        }
+        Opening::Folder(folder) => desk.open_folder(&folder)?,
+        Opening::Join { link, into } => desk.join(&link, &into)?,
+    };
+    if share {
+        let sharing = desk.share(&paper, &ShareWhere::Here { address: None })?;
+        let mut out = std::io::stdout();
+        let printed = writeln!(out, "{}", sharing.link).and_then(|()| out.flush());
+        printed.map_err(|problem| format!("The link could not be printed: {problem}"))?;
+    }
+    commands::show(app, &paper, desk)
+}
+
+fn show_start(app: &AppHandle, desk: &Desk) {
+    if let Err(problem) = windows::start(app, desk.data_dir()) {
+        tracing::error!(%problem, "the start window could not be opened");
+    }
+}
+
+fn on_event(app: &AppHandle, event: RunEvent) {
+    let RunEvent::WindowEvent { label, event, .. } = event else { return };
+    let desk = app.state::<Arc<Desk>>();
+    match event {
+        WindowEvent::Focused(true) => {
+            // Somebody may have worked in the folder with something else.
+            if let Ok(paper) = desk.paper(&label) {
+                paper.replica.rescan();
+            }
+        }
+        WindowEvent::CloseRequested { api, .. } => {
+            let Ok(paper) = desk.paper(&label) else { return };
+            if let replica::Saved::Failed { problem } = paper.replica.status().saved {
+                api.prevent_close();
+                ask_before_loss(app, label, &problem);
+            }
+        }
+        WindowEvent::Destroyed => {
+            if let Some(paper) = desk.remove(&label)
+                && let Err(problem) = paper.close()
+            {
+                tracing::error!(problem, "not everything was written when the window closed");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Closing now would lose text: the one moment in which Quire asks.
+fn ask_before_loss(app: &AppHandle, label: String, problem: &str) {
+    let handle = app.clone();
+    app.dialog()
+        .message(format!("{problem}\n\nClosed now, the last edits are lost."))
+        .title("Not everything is saved")
+        .kind(MessageDialogKind::Warning)
+        .buttons(MessageDialogButtons::OkCancelCustom(
+            "Close and lose them".into(),
+            "Keep the window".into(),
+        ))
+        .show(move |close| {
+            if close
+                && let Some(window) = handle.get_webview_window(&label)
+                && let Err(problem) = window.destroy()
+            {
+                tracing::error!(%problem, "the window could not be closed");
+            }
+        });
+}
