@@ -36,7 +36,7 @@ pub(crate) fn lint() -> Result<()> {
     if step::is_there("cargo-deny", "--version") {
         checks.push((
             "Dependencies",
-            cargo(&["deny", "--all-features", "check", "bans", "licenses"]),
+            cargo(&["deny", "--config", ".deny.toml", "check", "bans", "licenses"]),
         ));
     } else {
         println!("cargo-deny isn't installed: dependencies and licenses are not checked.");

@@ -50,7 +50,7 @@ impl Counts {
     /// Reads the counts of a runner's closing line: nextest, libtest, Vitest, or the plain
     /// `N passed, N failed`. Returns `None` for any other line.
     pub(crate) fn read(line: &str) -> Option<Self> {
-        let plain = without_colours(line);
+        let plain = without_colors(line);
         let line = plain.trim();
         let counted = if line.starts_with("Summary [") {
             line.split_once(" run: ")?.1
@@ -138,7 +138,7 @@ fn pass_on(
     })
 }
 
-fn without_colours(line: &str) -> String {
+fn without_colors(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line.chars();
     while let Some(next) = rest.next() {
