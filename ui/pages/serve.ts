@@ -1,0 +1,27 @@
+// Builds the page with the stub in it and serves it while the page tests run.
+
+import { build, preview } from "vite"
+import type { TestProject } from "vitest/node"
+
+const OUT = "node_modules/.pages"
+
+declare module "vitest" {
+  interface ProvidedContext {
+    url: string
+  }
+}
+
+export default async function serve(project: TestProject) {
+  await build({ mode: "stub", logLevel: "warn", build: { outDir: OUT, emptyOutDir: true } })
+  const server = await preview({
+    logLevel: "warn",
+    build: { outDir: OUT },
+    preview: { host: "127.0.0.1", port: 0 },
+  })
+  const url = server.resolvedUrls?.local[0]
+  if (!url) throw new Error("The preview server has no address.")
+  project.provide("url", url)
+  return async () => {
+    await server.close()
+  }
+}
