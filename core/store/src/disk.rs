@@ -189,6 +189,11 @@ pub struct Staged<'d> {
 }
 
 impl Staged<'_> {
+    /// Returns the staged bytes as the disk gives them back.
+    pub fn read_back(&self, limit: u64) -> io::Result<Vec<u8>> {
+        self.disk.read(&self.temporary, limit)
+    }
+
     /// Puts the new content in place, durably.
     pub fn commit(mut self) -> io::Result<()> {
         self.disk.rename(&self.temporary, &self.path)?;

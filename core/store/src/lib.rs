@@ -7,3 +7,22 @@
 //! is ever half there.
 
 pub mod disk;
+
+mod error;
+mod record;
+mod segment;
+mod index;
+mod snapshot;
+mod writer;
+mod recovery;
+mod log;
+mod blob;
+mod document;
+mod store;
+
+pub use document::{Document, Written};
+pub use error::{Report, Severity, StoreError};
+pub use index::Base;
+pub use log::OnDurable;
+pub use record::Lsn;
+pub use store::{Store, StoreOptions};
