@@ -1,0 +1,253 @@
+//! The real app, end to end: two programs, two people, two folders, driven by `WebDriver`.
+//!
+//! `cargo xtask test e2e` builds the app and gives these tests a display. Pictures of the windows
+//! are kept in `target/e2e`.
+
+#![expect(clippy::disallowed_methods, reason = "real files, real time")]
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod window;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::window::{Person, Window, place};
+
+const MAIN: &str = r"\documentclass{article}
+\begin{document}
+Birds cross at night.
+Nobody sees them.
+\input{sections/model}
+\end{document}
+";
+
+const MODEL: &str = "\\section{Model}\nA bird is seen or not.\n";
+
+/// Ada, who has the paper, and Ben, who has an empty desk.
+fn people(test: &str) -> (Person, Person) {
+    let place = place(test);
+    let ada = Person { name: "Ada", color: 0, place: place.clone() };
+    let ben = Person { name: "Ben", color: 1, place };
+    let folder = ada.folder();
+    fs::create_dir_all(folder.join("sections")).unwrap();
+    fs::create_dir_all(folder.join("figures")).unwrap();
+    fs::write(folder.join("main.tex"), MAIN).unwrap();
+    fs::write(folder.join("sections/model.tex"), MODEL).unwrap();
+    let figure =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/sample-paper/figures/tracks.png");
+    fs::copy(figure, folder.join("figures/tracks.png")).unwrap();
+    (ada, ben)
+}
+
+/// Both windows on the paper, sharing through Ada's program.
+async fn pair(ada: &Person, ben: &Person) -> (Window, Window) {
+    let a = ada.open().await;
+    a.until_text("the paper", |text| text == MAIN).await;
+    let link = a.share().await;
+    let b = ben.join(&link).await;
+    b.until_text("the paper", |text| text == MAIN).await;
+    for window in [&a, &b] {
+        window
+            .until("the other person", async |window: &Window| {
+                window.status().await["people"] == "1"
+            })
+            .await;
+        window.focus().await;
+    }
+    (a, b)
+}
+
+/// Waits until both windows show the same, wanted text and both folders hold it.
+async fn until_same(
+    windows: (&Window, &Window),
+    people: (&Person, &Person),
+    what: &str,
+    wanted: impl Fn(&str) -> bool,
+) -> String {
+    let (a, b) = windows;
+    a.until_text(what, &wanted).await;
+    let text = a.text().await;
+    b.until_text(what, |other| other == text).await;
+    for (window, person) in [(a, people.0), (b, people.1)] {
+        window.until_settled().await;
+        window.until("the folder", async |_: &Window| person.read("main.tex") == text).await;
+    }
+    text
+}
+
+#[tokio::test]
+async fn what_one_types_the_other_reads() {
+    let (ada, ben) = people("what_one_types_the_other_reads");
+    let (a, b) = pair(&ada, &ben).await;
+    a.go_to_end_of_line(4).await;
+    a.keys("\nBut a camera does: é, \\beta, ß.").await;
+    let wanted = MAIN.replace("them.\n", "them.\nBut a camera does: é, \\beta, ß.\n");
+    until_same((&a, &b), (&ada, &ben), "Ada's line", |text| text == wanted).await;
+    b.go_to_end_of_line(3).await;
+    b.keys(" In silence.").await;
+    let wanted = wanted.replace("at night.", "at night. In silence.");
+    until_same((&a, &b), (&ada, &ben), "Ben's words", |text| text == wanted).await;
+    assert_eq!(ben.read("sections/model.tex"), MODEL);
+    let figure = "figures/tracks.png";
+    assert_eq!(
+        fs::read(ada.folder().join(figure)).unwrap(),
+        fs::read(ben.folder().join(figure)).unwrap()
+    );
+    a.picture("both").await;
+    b.picture("both").await;
+    a.close().await;
+    b.close().await;
+}
+
+#[tokio::test]
+async fn both_type_in_one_line_and_every_letter_is_there() {
+    let (ada, ben) = people("both_type_in_one_line_and_every_letter_is_there");
+    let (a, b) = pair(&ada, &ben).await;
+    a.go_to_end_of_line(3).await;
+    b.go_to_end_of_line(3).await;
+    let (left, right) = (" aaaaaaaaaaaaaaaaaaaaaaaa", " bbbbbbbbbbbbbbbbbbbbbbbb");
+    tokio::join!(a.keys(left), b.keys(right));
+    let text = until_same((&a, &b), (&ada, &ben), "all letters", |text| {
+        text.matches('\u{61}').count() >= 24 && text.len() == MAIN.len() + left.len() + right.len()
+    })
+    .await;
+    let line = text.lines().nth(2).unwrap().strip_prefix("Birds cross at night.").unwrap();
+    for letter in ['a', 'b'] {
+        assert_eq!(line.matches(letter).count(), 24, "{line}");
+    }
+    a.picture("one-line").await;
+    a.close().await;
+    b.close().await;
+}
+
+#[tokio::test]
+async fn offline_both_write_on_and_meet_again() {
+    let (ada, ben) = people("offline_both_write_on_and_meet_again");
+    let (a, b) = pair(&ada, &ben).await;
+    b.switch_offline(true).await;
+    b.focus().await;
+    b.go_to_end_of_line(3).await;
+    b.keys(" Ben wrote this on a train.").await;
+    a.go_to_end_of_line(4).await;
+    a.keys(" Ada wrote this at home.").await;
+    b.until_text("Ben's words", |text| text.contains("on a train.")).await;
+    a.until_text("Ada's words", |text| text.contains("at home.")).await;
+    b.until("unsent edits, saved here", async |window: &Window| {
+        let status = window.status().await;
+        status["saved"] == "saved" && status["unsent"] != "0"
+    })
+    .await;
+    assert!(!b.text().await.contains("at home"), "no network means no network");
+    assert!(!a.text().await.contains("train"));
+    b.picture("offline").await;
+    b.switch_offline(false).await;
+    let wanted = MAIN
+        .replace("at night.", "at night. Ben wrote this on a train.")
+        .replace("them.", "them. Ada wrote this at home.");
+    until_same((&a, &b), (&ada, &ben), "both sentences", |text| text == wanted).await;
+    a.close().await;
+    b.close().await;
+}
+
+#[tokio::test]
+async fn after_a_crash_all_that_was_shown_as_saved_is_there() {
+    let (ada, ben) = people("after_a_crash_all_that_was_shown_as_saved_is_there");
+    let (a, b) = pair(&ada, &ben).await;
+    a.go_to_end_of_line(4).await;
+    let mut saved = String::new();
+    for word in 0..40 {
+        a.keys(&format!(" word{word}")).await;
+        let (text, status) = a.text_and_status().await;
+        if status["saved"] == "saved" {
+            saved = text;
+        }
+    }
+    assert!(saved.contains("word0"), "nothing was ever shown as saved: {saved}");
+    a.kill_while_typing(&" and more".repeat(40)).await;
+
+    let a = ada.open().await;
+    let words: Vec<&str> = saved.split_whitespace().collect();
+    a.until_text("all that was saved", |text| {
+        let there: Vec<&str> = text.split_whitespace().collect();
+        words.iter().all(|word| there.contains(word))
+    })
+    .await;
+    // The link is still good: Ben is back without doing anything.
+    a.until("Ben", async |window: &Window| window.status().await["people"] == "1").await;
+    let text = a.text().await;
+    b.until_text("the same", |other| other == text).await;
+    a.focus().await;
+    a.go_to_end_of_line(3).await;
+    a.keys(" On we go.").await;
+    until_same((&a, &b), (&ada, &ben), "a new sentence", |text| text.contains("On we go.")).await;
+    a.close().await;
+    b.close().await;
+}
+
+#[tokio::test]
+async fn another_program_changes_the_folder_and_no_caret_moves() {
+    let (ada, ben) = people("another_program_changes_the_folder_and_no_caret_moves");
+    let (a, b) = pair(&ada, &ben).await;
+    a.go_to_end_of_line(3).await;
+    b.go_to_end_of_line(4).await;
+    let done = Command::new("sed")
+        .args(["-i", "s/documentclass{article}/documentclass[12pt]{article}/"])
+        .arg(ada.folder().join("main.tex"))
+        .status()
+        .unwrap();
+    assert!(done.success());
+    let wanted = MAIN.replace("{article}", "[12pt]{article}");
+    until_same((&a, &b), (&ada, &ben), "sed's change", |text| text == wanted).await;
+    a.keys(" Here stood Ada.").await;
+    b.keys(" Here stood Ben.").await;
+    let wanted = wanted
+        .replace("at night.", "at night. Here stood Ada.")
+        .replace("them.", "them. Here stood Ben.");
+    until_same((&a, &b), (&ada, &ben), "both at their places", |text| text == wanted).await;
+    a.close().await;
+    b.close().await;
+}
+
+#[tokio::test]
+async fn undo_takes_back_ones_own_words_only() {
+    let (ada, ben) = people("undo_takes_back_ones_own_words_only");
+    let (a, b) = pair(&ada, &ben).await;
+    a.go_to_end_of_line(3).await;
+    a.keys(" Mine.").await;
+    b.until_text("Ada's word", |text| text.contains("Mine.")).await;
+    b.go_to_end_of_line(4).await;
+    b.keys(" Yours.").await;
+    a.until_text("Ben's word", |text| text.contains("Yours.")).await;
+    a.control('z').await;
+    let wanted = MAIN.replace("them.", "them. Yours.");
+    until_same((&a, &b), (&ada, &ben), "only Ada's word gone", |text| text == wanted).await;
+    a.close().await;
+    b.close().await;
+}
+
+#[tokio::test]
+async fn closed_and_opened_again_it_is_the_same_text_and_place() {
+    let (ada, _) = people("closed_and_opened_again_it_is_the_same_text_and_place");
+    let a = ada.open().await;
+    a.open_file("sections/model.tex").await;
+    a.until_text("the section", |text| text == MODEL).await;
+    a.focus().await;
+    a.go_to_end_of_line(2).await;
+    a.keys(" Mostly not.").await;
+    let wanted = MODEL.replace("or not.", "or not. Mostly not.");
+    a.until_text("the words", |text| text == wanted).await;
+    a.until("saved", async |window: &Window| window.status().await["saved"] == "saved").await;
+    let caret = a.shown("status-caret").await;
+    assert_eq!(caret, "Line 2, column 35");
+    a.close().await;
+    assert_eq!(ada.read("sections/model.tex"), wanted);
+
+    let a = ada.open().await;
+    a.until_text("the section again", |text| text == wanted).await;
+    a.until("the caret's place", async |window: &Window| {
+        window.shown("status-caret").await == caret
+    })
+    .await;
+    a.close().await;
+}
