@@ -3,6 +3,19 @@
 import { build, preview } from "vite"
 import type { TestProject } from "vitest/node"
 
+/** What the app's own policy allows a page, without the door to the program. */
+const POLICY = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "frame-src 'none'",
+  "form-action 'none'",
+].join("; ")
+
 const OUT = "node_modules/.pages"
 
 declare module "vitest" {
@@ -16,7 +29,11 @@ export default async function serve(project: TestProject) {
   const server = await preview({
     logLevel: "warn",
     build: { outDir: OUT },
-    preview: { host: "127.0.0.1", port: 0 },
+    preview: {
+      host: "127.0.0.1",
+      port: 0,
+      headers: { "Content-Security-Policy": POLICY },
+    },
   })
   const url = server.resolvedUrls?.local[0]
   if (!url) throw new Error("The preview server has no address.")

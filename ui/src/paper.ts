@@ -28,6 +28,8 @@ export interface PaperState {
   readonly paper: Paper
   readonly files: readonly FileEntry[]
   readonly status: Status
+  /** When the status was told, in milliseconds since 1970. */
+  readonly told: number
   /** File ids of the tabs, in order. */
   readonly tabs: readonly string[]
   /** The file in front; it may be one without an editor (a figure). */
@@ -60,6 +62,7 @@ export class PaperStore {
       paper,
       files: sorted(paper.files),
       status: paper.status,
+      told: Date.now(),
       tabs: [],
       active: null,
       caret: null,
@@ -89,7 +92,7 @@ export class PaperStore {
         this.set({ files: sorted(event.files) })
         break
       case "status":
-        this.set({ status: event.status })
+        this.set({ status: event.status, told: Date.now() })
         break
       case "notice":
         this.note(event.notice)

@@ -58,8 +58,11 @@ export function peoplePlace(people: readonly Presence[]): Place {
   return { text: here === 0 ? "You alone" : `${here + 1} people here`, tone: "plain" }
 }
 
-/** Returns the worst trouble there is, or null. Text that is not on the disk comes first. */
-export function trouble(status: Status, now: number): Trouble | null {
+/**
+ * Returns the worst trouble there is, or null. Text that is not on the disk comes first.
+ * `told` is when the status was told, from which its waiting time counts.
+ */
+export function trouble(status: Status, told: number, now: number): Trouble | null {
   const { saved, network, unsent, sharing } = status
   if (saved.kind === "failed") {
     return {
@@ -85,7 +88,7 @@ export function trouble(status: Status, now: number): Trouble | null {
         tone: "wait",
         fact: `${sharing ? sharing.where : "The other side"} does not answer since ${clock(network.since_ms, now)}.`,
         meaning: `${sentenceOf(network.problem)} ${waiting(unsent)}`,
-        next: retry(network, now),
+        next: retry(network, told, now),
         action: null,
       }
     case "refused":
@@ -107,9 +110,13 @@ function waiting(unsent: number): string {
     : "Keep writing: every edit is saved on this computer."
 }
 
-function retry(network: Extract<Network, { kind: "unreachable" }>, now: number): string {
+function retry(
+  network: Extract<Network, { kind: "unreachable" }>,
+  told: number,
+  now: number,
+): string {
   if (network.retry_ms === null) return ""
-  const seconds = Math.max(0, Math.ceil((network.retry_ms - now) / 1000))
+  const seconds = Math.max(0, Math.ceil((told + network.retry_ms - now) / 1000))
   return seconds === 0 ? "Trying now." : `Next try in ${span(seconds)}.`
 }
 

@@ -45,8 +45,8 @@ export class OpenFile {
   readonly eol: string
   readonly view: EditorView
   private readonly sync: Sync
-  /** Where the text was scrolled to when it was last on the screen. */
-  private scrolled: StateEffect<unknown> | null = null
+  /** Brings back what was last on the screen; at first, the place of the caret. */
+  private scrolled: StateEffect<unknown>
 
   constructor(shell: Authority, opened: OpenedEditor, path: string, listener: EditorListener) {
     this.file = opened.file
@@ -70,8 +70,8 @@ export class OpenFile {
           }),
         ],
       }),
-      scrollTo: EditorView.scrollIntoView(head, { y: "nearest", yMargin: 250 }),
     })
+    this.scrolled = EditorView.scrollIntoView(head, { y: "nearest", yMargin: 250 })
     this.sync.attach(this.view)
   }
 
@@ -83,7 +83,7 @@ export class OpenFile {
   /** Puts the view on the screen, as it was. */
   show(place: HTMLElement) {
     place.replaceChildren(this.view.dom)
-    if (this.scrolled) this.view.dispatch({ effects: this.scrolled })
+    this.view.dispatch({ effects: this.scrolled })
     this.view.focus()
   }
 

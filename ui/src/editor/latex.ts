@@ -45,6 +45,8 @@ interface Reading {
   optional: boolean
   /** The name after `\begin`, while it is read. */
   beginning: boolean
+  /** The sign around the plain text after `\verb`. */
+  verb: string | null
   /** The environment whose end ends plain text. */
   verbatim: string | null
 }
@@ -55,6 +57,7 @@ function leave(state: Reading) {
   state.argument = null
   state.optional = false
   state.beginning = false
+  state.verb = null
 }
 
 function readCommand(stream: StringStream, state: Reading): string {
@@ -75,13 +78,8 @@ function readCommand(stream: StringStream, state: Reading): string {
   const word = name[0]
   stream.eat("*")
   if (word === "verb" || word === "lstinline") {
-    const mark = stream.peek()
-    if (mark && !/[\s{]/.test(mark)) {
-      stream.next()
-      if (!stream.skipTo(mark)) stream.skipToEnd()
-      stream.next()
-      return "key"
-    }
+    state.verb = /[^\s{a-zA-Z]/.exec(stream.peek() ?? "")?.[0] ?? null
+    return "command"
   }
   if (state.argument === null) {
     state.beginning = word === "begin"
@@ -132,6 +130,7 @@ const parser: StreamParser<Reading> = {
     argument: null,
     optional: false,
     beginning: false,
+    verb: null,
     verbatim: null,
   }),
   copyState: (state) => ({ ...state, argument: state.argument && { ...state.argument } }),
@@ -154,6 +153,13 @@ const parser: StreamParser<Reading> = {
         return null
       }
       stream.skipToEnd()
+      return "key"
+    }
+    if (state.verb) {
+      stream.next()
+      if (stream.skipTo(state.verb)) stream.next()
+      else stream.skipToEnd()
+      state.verb = null
       return "key"
     }
     const next = stream.peek()

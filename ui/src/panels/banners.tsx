@@ -19,8 +19,9 @@ export function Banners({ onWhatHappened }: { onWhatHappened: () => void }) {
 function TroubleBanner() {
   const paper = usePaper()
   const status = usePaperState((state) => state.status)
+  const told = usePaperState((state) => state.told)
   const now = useNow()
-  const worst = trouble(status, now)
+  const worst = trouble(status, told, now)
   if (!worst) return null
   const { tone, fact, meaning, next, action } = worst
   const icon = tone === "bad" ? "stop" : status.network.kind === "offline" ? "offline" : "server"

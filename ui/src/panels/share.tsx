@@ -87,8 +87,9 @@ function ShareNow() {
               <Input className="field mono" placeholder="192.168.1.20:4300" spellCheck="false" />
             </TextField>
             <p className="soft">
-              <b>Everyone who reaches this address can knock.</b> Only who has the link gets in;
-              everything is encrypted, and the link carries the proof that it is you.
+              <b>Open this computer to others?</b> Whoever reaches this address can try to connect;
+              only people with the link get in. Everything is encrypted, and the link carries the
+              proof that it is this computer.
             </p>
           </div>
         )}
