@@ -1,0 +1,158 @@
+//! Anchors: positions that move along with what is around them (Yjs: relative positions).
+
+use lib0::any::Object;
+use lib0::{Any, json};
+
+use crate::doc::Doc;
+use crate::id::{ClientId, Id};
+use crate::item::{Kind, NIL, Ref};
+use crate::structs::Structs;
+
+/// To which side an anchor holds when something is typed right at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Assoc {
+    /// To the unit before it: what is typed at it comes after it.
+    Before,
+    /// To the unit behind it: what is typed at it comes before it.
+    After,
+}
+
+/// A position in a text or array that moves along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    /// The unit it holds to; `None`: the start or end of the type.
+    unit: Option<Id>,
+    /// The type, by the item that holds it or the root's name.
+    owner: Owner,
+    assoc: Assoc,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Owner {
+    Root(String),
+    Item(Id),
+    /// Left out by the writer: the unit says it.
+    Unsaid,
+}
+
+impl Anchor {
+    pub(crate) fn new(structs: &Structs, parent: u32, index: u32, assoc: Assoc) -> Self {
+        let owner_type = &structs.types[parent as usize];
+        let owner = if owner_type.item == NIL {
+            Owner::Root(structs.key(owner_type.name).to_owned())
+        } else {
+            let item = &structs.items[owner_type.item];
+            Owner::Item(structs.id(Ref { slot: item.slot, clock: item.clock }))
+        };
+        let len = owner_type.order.len();
+        let at = match assoc {
+            Assoc::Before => index.checked_sub(1),
+            Assoc::After => Some(index),
+        };
+        let unit = match at {
+            Some(at) if at < len => {
+                let (handle, offset) = structs.nodes.find(&owner_type.order, at);
+                let item = &structs.items[handle];
+                Some(structs.id(Ref { slot: item.slot, clock: item.clock + offset }))
+            }
+            _ => None,
+        };
+        Self { unit, owner, assoc }
+    }
+
+    /// Returns where the anchor is now, in UTF-16 units or elements; `None` if what it holds to is not known or gone.
+    pub fn resolve(&self, doc: &Doc) -> Option<u32> {
+        let structs = &doc.structs;
+        let known = |id: Id| {
+            let slot = structs.slot(id.client)?;
+            (id.clock < structs.client(slot).next)
+                .then(|| structs.find(Ref { slot, clock: id.clock }))
+        };
+        if let Some(unit) = self.unit {
+            let handle = known(unit)?;
+            let item = &structs.items[handle];
+            if item.kind == Kind::Gc || item.key != NIL || structs.is_type_deleted(item.parent) {
+                return None;
+            }
+            let start = structs.nodes.position(&structs.items, handle);
+            if item.visible() == 0 {
+                return Some(start);
+            }
+            let offset = unit.clock - item.clock;
+            return Some(start + offset + u32::from(self.assoc == Assoc::Before));
+        }
+        let owner = match &self.owner {
+            Owner::Root(name) => structs.known_root(name)?,
+            Owner::Item(id) => {
+                let item = &structs.items[known(*id)?];
+                (item.kind == Kind::Type).then_some(item.content)?
+            }
+            Owner::Unsaid => return None,
+        };
+        match self.assoc {
+            Assoc::Before => Some(0),
+            Assoc::After => Some(structs.types[owner as usize].order.len()),
+        }
+    }
+
+    /// Writes the JSON form that y-codemirror and others put into awareness.
+    pub fn to_json(&self) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "client ids are below 2^53")]
+        let id = |id: Id| {
+            let members = [
+                ("client".to_owned(), Any::Number(id.client.get() as f64)),
+                ("clock".to_owned(), Any::from(id.clock)),
+            ];
+            Any::Object(members.into_iter().collect())
+        };
+        let mut object = Object::default();
+        match &self.owner {
+            Owner::Root(name) => object.insert("tname".to_owned(), Any::from(name.as_str())),
+            Owner::Item(owner) => object.insert("type".to_owned(), id(*owner)),
+            Owner::Unsaid => {}
+        }
+        if let Some(unit) = self.unit {
+            object.insert("item".to_owned(), id(unit));
+        }
+        let assoc = if self.assoc == Assoc::Before { -1 } else { 0 };
+        object.insert("assoc".to_owned(), Any::from(assoc));
+        json::stringify(&Any::Object(object)).unwrap_or_default()
+    }
+
+    /// Reads the JSON form; `None` if it is none.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let Any::Object(object) = json::parse(text)? else { return None };
+        let id = |value: &Any| {
+            let Any::Object(object) = value else { return None };
+            let (Any::Number(client), Any::Number(clock)) =
+                (object.get("client")?, object.get("clock")?)
+            else {
+                return None;
+            };
+            let whole = |number: f64, bound: f64| {
+                (number.trunc() == number && (0.0..bound).contains(&number)).then_some(number)
+            };
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+            Some(Id {
+                client: ClientId::new(whole(*client, 9_007_199_254_740_992.0)? as u64)?,
+                clock: whole(*clock, 4_294_967_296.0)? as u32,
+            })
+        };
+        let present = |key: &str| object.get(key).filter(|value| **value != Any::Null);
+        let unit = match present("item") {
+            Some(value) => Some(id(value)?),
+            None => None,
+        };
+        let owner = match (present("tname"), present("type")) {
+            (Some(Any::String(name)), _) => Owner::Root(name.clone()),
+            (None, Some(value)) => Owner::Item(id(value)?),
+            (None, None) if unit.is_some() => Owner::Unsaid,
+            _ => return None,
+        };
+        let assoc = match present("assoc") {
+            Some(Any::Number(number)) if *number < 0.0 => Assoc::Before,
+            _ => Assoc::After,
+        };
+        Some(Self { unit, owner, assoc })
+    }
+}

@@ -1,0 +1,324 @@
+//! Applies updates: everything that can be integrated now, and the rest kept until what it waits for arrives.
+//!
+//! Clients are taken from the highest id down; an item whose origin or parent is further on in the same update goes on a
+//! stack until that is done. What depends on units that are not here is kept as one update of the second format, beside
+//! the clocks it waits for, and tried again when one of them is passed. Deletions of unknown units wait likewise.
+
+use std::collections::BTreeMap;
+
+use crate::block::{Block, BlockKind, Parent};
+use crate::decoder::{DecoderV2, Update};
+use crate::delete_set::DeleteSet;
+use crate::encoder::{Encoder, EncoderV2, write_block, write_deletes};
+use crate::error::Error;
+use crate::id::{ClientId, Id};
+use crate::integrate::{Passed, Spot};
+use crate::item::{Kind, NIL, Ref};
+use crate::structs::Structs;
+use crate::update::merge_v2;
+
+/// What waits for something that has not arrived.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pending {
+    /// Structs that wait, as an update of the second format, and per client a clock that must be passed first.
+    pub(crate) structs: Option<(BTreeMap<ClientId, u32>, Vec<u8>)>,
+    /// Deletions of unknown units, as an update of the second format.
+    pub(crate) deletes: Option<Vec<u8>>,
+}
+
+/// One client's blocks of an update, taken one after the other.
+struct Queue<'a> {
+    client: ClientId,
+    blocks: std::iter::Peekable<std::vec::IntoIter<Block<'a>>>,
+}
+
+/// What an item stands beside, once everything it needs is here.
+enum Needs {
+    /// Units of this client are missing.
+    Missing(ClientId),
+    /// It can be integrated.
+    Nothing,
+}
+
+impl Structs {
+    /// Applies an update that was read and checked; merges into `pending` what has to wait.
+    pub(crate) fn apply(
+        &mut self,
+        passed: &mut Passed,
+        pending: &mut Pending,
+        update: Update<'_>,
+    ) -> Result<(), Error> {
+        let deletes = update.deletes;
+        let rest = self.integrate_all(passed, update.clients);
+        let mut retry = false;
+        match (&mut pending.structs, rest) {
+            (Some((missing, waiting)), rest) => {
+                retry = missing.iter().any(|(&client, &clock)| clock < self.next(client));
+                if let Some((more_missing, more)) = rest {
+                    for (client, clock) in more_missing {
+                        let known = missing.entry(client).or_insert(clock);
+                        *known = (*known).min(clock);
+                    }
+                    *waiting = merge_v2(&[waiting, &more])?;
+                }
+            }
+            (empty, rest) => *empty = rest,
+        }
+        let rest = self.apply_deletes(&deletes);
+        let older = match &pending.deletes {
+            Some(waiting) => self.apply_deletes(&Update::read_own(waiting)?.deletes),
+            None => None,
+        };
+        pending.deletes = match (rest, older) {
+            (Some(new), Some(old)) => Some(merge_v2(&[&new, &old])?),
+            (new, old) => new.or(old),
+        };
+        if retry && let Some((_, waiting)) = pending.structs.take() {
+            self.apply(passed, pending, Update::read_own(&waiting)?)?;
+        }
+        Ok(())
+    }
+
+    /// Integrates what can be; returns what can't, with the clocks it waits for.
+    fn integrate_all(
+        &mut self,
+        passed: &mut Passed,
+        clients: Vec<(ClientId, Vec<Block<'_>>)>,
+    ) -> Option<(BTreeMap<ClientId, u32>, Vec<u8>)> {
+        let mut queues: Vec<Queue<'_>> = clients
+            .into_iter()
+            .map(|(client, blocks)| Queue { client, blocks: blocks.into_iter().peekable() })
+            .collect();
+        // Taken from the end: the highest client first, as others' items tend to go behind its.
+        queues.sort_by_key(|queue| queue.client);
+        let find = |queues: &Vec<Queue<'_>>, client: ClientId| {
+            queues.binary_search_by_key(&client, |queue| queue.client).ok()
+        };
+        let mut current = queues.len();
+        let mut missing: BTreeMap<ClientId, u32> = BTreeMap::new();
+        let mut rest: BTreeMap<ClientId, Vec<Block<'_>>> = BTreeMap::new();
+        let mut stack: Vec<Block<'_>> = Vec::new();
+        loop {
+            let head = match stack.pop() {
+                Some(block) => block,
+                None => {
+                    // Go on with the current client, else with the next lower one that has blocks.
+                    let next = loop {
+                        if let Some(queue) = queues.get_mut(current)
+                            && let Some(block) = queue.blocks.next()
+                        {
+                            break Some(block);
+                        }
+                        if current == 0 {
+                            break None;
+                        }
+                        current -= 1;
+                    };
+                    let Some(block) = next else { break };
+                    block
+                }
+            };
+            if head.is_skip() {
+                continue;
+            }
+            let known = self.next(head.client);
+            let blocked = if head.clock > known {
+                Some((head.client, head.clock - 1))
+            } else if head.end() <= known {
+                continue;
+            } else {
+                match self.needs(&head) {
+                    Needs::Nothing => {
+                        self.integrate_block(passed, head, known);
+                        continue;
+                    }
+                    Needs::Missing(client) => {
+                        let next = find(&queues, client)
+                            .and_then(|queue| queues[queue].blocks.next());
+                        if let Some(needed) = next {
+                            stack.push(head);
+                            stack.push(needed);
+                            continue;
+                        }
+                        Some((client, self.next(client)))
+                    }
+                }
+            };
+            if let Some((client, clock)) = blocked {
+                let entry = missing.entry(client).or_insert(clock);
+                *entry = (*entry).min(clock);
+                // Nothing on the stack can be done, nor anything that follows in these clients.
+                stack.push(head);
+                let mut stuck: BTreeMap<ClientId, Vec<Block<'_>>> = BTreeMap::new();
+                for block in stack.drain(..) {
+                    stuck.entry(block.client).or_default().push(block);
+                }
+                for (client, mut blocks) in stuck {
+                    if let Some(queue) = find(&queues, client) {
+                        blocks.extend(queues[queue].blocks.by_ref());
+                    }
+                    rest.entry(client).or_default().extend(blocks);
+                }
+            }
+        }
+        if rest.is_empty() {
+            return None;
+        }
+        let mut encoder = EncoderV2::default();
+        lib0::write_var_u64(encoder.rest(), rest.len() as u64);
+        for (client, blocks) in rest.iter().rev() {
+            lib0::write_var_u64(encoder.rest(), blocks.len() as u64);
+            encoder.client(*client);
+            lib0::write_var_u64(encoder.rest(), u64::from(blocks[0].clock));
+            for block in blocks {
+                write_block(&mut encoder, block, 0);
+            }
+        }
+        write_deletes(&mut encoder, &DeleteSet::default());
+        Some((missing, encoder.finish()))
+    }
+
+    /// Looks whether everything that a block refers to is here.
+    fn needs(&self, block: &Block<'_>) -> Needs {
+        let BlockKind::Item(item) = &block.kind else { return Needs::Nothing };
+        let parent = match item.parent {
+            Some(Parent::Item(id)) => Some(id),
+            _ => None,
+        };
+        [item.origin, item.right_origin, parent]
+            .into_iter()
+            .flatten()
+            .find(|id| id.client != block.client && id.clock >= self.next(id.client))
+            .map_or(Needs::Nothing, |id| Needs::Missing(id.client))
+    }
+
+    /// Integrates a block of which the units below `known` are here already.
+    fn integrate_block(&mut self, passed: &mut Passed, block: Block<'_>, known: u32) {
+        let slot = self.slot_or_add(block.client);
+        let offset = known - block.clock;
+        let (clock, len) = (block.clock + offset, block.len - offset);
+        let BlockKind::Item(item) = block.kind else {
+            self.push_gc(slot, clock, len);
+            return;
+        };
+        let to_ref = |structs: &Self, id: Id| Ref {
+            slot: structs.slot(id.client).unwrap_or(NIL),
+            clock: id.clock,
+        };
+        let mut spot = Spot {
+            parent: NIL,
+            key: NIL,
+            left: NIL,
+            right: NIL,
+            origin: Ref::NONE,
+            right_origin: Ref::NONE,
+        };
+        if let Some(id) = item.origin {
+            spot.origin = to_ref(self, id);
+            spot.left = self.clean_end(spot.origin);
+        }
+        if let Some(id) = item.right_origin {
+            spot.right_origin = to_ref(self, id);
+            spot.right = self.clean_start(spot.right_origin);
+        }
+        let is_gc = |structs: &Self, handle: u32| {
+            handle != NIL && structs.items[handle].kind == Kind::Gc
+        };
+        if is_gc(self, spot.left) || is_gc(self, spot.right) {
+            self.push_gc(slot, clock, len);
+            return;
+        }
+        match &item.parent {
+            None => {
+                let beside = if spot.left == NIL { spot.right } else { spot.left };
+                if beside != NIL {
+                    spot.parent = self.items[beside].parent;
+                    spot.key = self.items[beside].key;
+                }
+            }
+            Some(parent) => {
+                match parent {
+                    Parent::Root(name) => spot.parent = self.root(name),
+                    Parent::Item(id) => {
+                        let holder = &self.items[self.find(to_ref(self, *id))];
+                        if holder.kind == Kind::Type {
+                            spot.parent = holder.content;
+                        }
+                    }
+                }
+                if let Some(key) = &item.key {
+                    spot.key = self.key_number(key);
+                }
+            }
+        }
+        if offset > 0 {
+            spot.origin = Ref { slot, clock: clock - 1 };
+            spot.left = self.clean_end(spot.origin);
+        }
+        if spot.parent == NIL || is_gc(self, spot.left) {
+            self.push_gc(slot, clock, len);
+            return;
+        }
+        self.integrate(passed, Ref { slot, clock }, spot, len, item.content.tail(offset));
+    }
+
+    /// Deletes what is known of a delete set; returns the rest as an update of the second format.
+    fn apply_deletes(&mut self, deletes: &DeleteSet) -> Option<Vec<u8>> {
+        let mut unknown = DeleteSet::default();
+        for (client, ranges) in deletes.iter() {
+            let known = self.next(client);
+            for range in ranges {
+                if range.end() > known {
+                    let from = range.clock.max(known);
+                    unknown.add(client, from, range.end() - from);
+                }
+                if range.clock < known
+                    && let Some(slot) = self.slot(client)
+                {
+                    self.delete_range(slot, range.clock, range.end().min(known));
+                }
+            }
+        }
+        if unknown.is_empty() {
+            return None;
+        }
+        unknown.make_writable();
+        let mut encoder = EncoderV2::default();
+        lib0::write_var_u64(encoder.rest(), 0);
+        write_deletes(&mut encoder, &unknown);
+        Some(encoder.finish())
+    }
+
+    /// Deletes the known units from `clock` up to `end`.
+    fn delete_range(&mut self, slot: u32, clock: u32, end: u32) {
+        let mut handle = self.find(Ref { slot, clock });
+        let item = &self.items[handle];
+        if !item.deleted && item.clock < clock {
+            handle = self.split(handle, clock - item.clock);
+        }
+        loop {
+            let item = &self.items[handle];
+            if item.clock >= end {
+                break;
+            }
+            if !item.deleted {
+                if end < item.end() {
+                    self.split(handle, end - item.clock);
+                }
+                self.delete(handle);
+            }
+            let next = self.items[handle].end();
+            if next >= end || next >= self.client(slot).next {
+                break;
+            }
+            handle = self.find(Ref { slot, clock: next });
+        }
+    }
+}
+
+impl<'a> Update<'a> {
+    /// Reads what this crate wrote itself: no cap on the number of structs, since what waits is merged from many.
+    pub(crate) fn read_own(bytes: &'a [u8]) -> Result<Self, Error> {
+        Ok(Self::read_with_budget::<DecoderV2<'_>>(bytes, u64::MAX)?)
+    }
+}

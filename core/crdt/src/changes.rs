@@ -1,0 +1,82 @@
+//! What a transaction has done so far, by which it is closed and told to others.
+
+use crate::delete_set::{Range, normalize};
+use crate::item::{NIL, Ref};
+
+/// The changes of the transaction that is open, or was last.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Changes {
+    /// Counts transactions, from 1.
+    pub(crate) number: u32,
+    /// Clients that got new units.
+    pub(crate) touched: Vec<u32>,
+    /// Deleted ranges by client, sorted and joined when the transaction is closed.
+    pub(crate) deletes: Vec<(u32, Range)>,
+    /// Starts of items that were cut or may join once collected.
+    pub(crate) cuts: Vec<Ref>,
+    /// Deleted units that never counted in a length.
+    pub(crate) uncounted: Vec<Ref>,
+    /// Changed types, and the key that changed or `NIL` for the list.
+    pub(crate) types: Vec<(u32, u32)>,
+}
+
+impl Changes {
+    pub(crate) fn start(&mut self) {
+        self.number += 1;
+        self.touched.clear();
+        self.deletes.clear();
+        self.cuts.clear();
+        self.uncounted.clear();
+        self.types.clear();
+    }
+
+    pub(crate) fn delete(&mut self, slot: u32, clock: u32, len: u32) {
+        self.deletes.push((slot, Range { clock, len }));
+    }
+
+    pub(crate) fn mark(&mut self, parent: u32, key: u32) {
+        if self.types.last() != Some(&(parent, key)) {
+            self.types.push((parent, key));
+        }
+    }
+
+    pub(crate) fn unmark(&mut self, parent: u32) {
+        self.types.retain(|&(changed, _)| changed != parent);
+    }
+
+    /// Whether a type's list (`key` is `NIL`) or one of its keys changed.
+    pub(crate) fn has(&self, parent: u32, key: u32) -> bool {
+        self.types.contains(&(parent, key))
+    }
+
+    /// Whether anything of a type changed.
+    pub(crate) fn has_type(&self, parent: u32) -> bool {
+        self.types.iter().any(|&(changed, _)| changed == parent)
+    }
+
+    /// Sorts and joins the deleted ranges; within a client by clock, clients by slot.
+    pub(crate) fn normalize(&mut self) {
+        if self.deletes.len() < 2 {
+            return;
+        }
+        self.deletes.sort_by_key(|&(slot, range)| (slot, range.clock));
+        let mut joined: Vec<(u32, Range)> = Vec::with_capacity(self.deletes.len());
+        for (slot, ranges) in chunks(&self.deletes) {
+            let mut ranges: Vec<Range> = ranges.iter().map(|&(_, range)| range).collect();
+            normalize(&mut ranges);
+            joined.extend(ranges.into_iter().map(|range| (slot, range)));
+        }
+        self.deletes = joined;
+    }
+
+    /// The deleted ranges of each client, after [`Changes::normalize`].
+    pub(crate) fn deletes_by_slot(&self) -> impl Iterator<Item = (u32, &[(u32, Range)])> {
+        chunks(&self.deletes)
+    }
+}
+
+fn chunks(deletes: &[(u32, Range)]) -> impl Iterator<Item = (u32, &[(u32, Range)])> {
+    deletes.chunk_by(|left, right| left.0 == right.0).map(|chunk| (chunk[0].0, chunk))
+}
+
+const _: () = assert!(NIL == u32::MAX, "no type has this number");

@@ -1,0 +1,130 @@
+//! One client's items in the order of their clocks: from an id to its item in O(log n), cuts in the middle in O(block).
+
+/// Entries a block holds before it is halved.
+const BLOCK: usize = if cfg!(test) { 4 } else { 512 };
+
+/// A clock and the handle of the item that starts there.
+type Entry = (u32, u32);
+
+/// A list in blocks, sorted by clock. No block is empty.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Clocks {
+    blocks: Vec<Vec<Entry>>,
+}
+
+/// A place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    block: usize,
+    slot: usize,
+}
+
+impl Clocks {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// How many items there are.
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.iter().map(Vec::len).sum()
+    }
+
+    /// Finds the last item that starts at or before a clock. The list is not empty and starts at or before it.
+    #[inline]
+    pub(crate) fn find(&self, clock: u32) -> Place {
+        // Most look-ups are near the end, where people type.
+        let last = self.blocks.len() - 1;
+        let block = if self.blocks[last][0].0 <= clock {
+            last
+        } else {
+            self.blocks.partition_point(|block| block[0].0 <= clock) - 1
+        };
+        let entries = &self.blocks[block];
+        let slot = if entries[entries.len() - 1].0 <= clock {
+            entries.len() - 1
+        } else {
+            entries.partition_point(|entry| entry.0 <= clock) - 1
+        };
+        Place { block, slot }
+    }
+
+    /// The handle at a place.
+    #[inline]
+    pub(crate) fn get(&self, place: Place) -> u32 {
+        self.blocks[place.block][place.slot].1
+    }
+
+    pub(crate) fn first(&self) -> Option<Place> {
+        (!self.is_empty()).then_some(Place { block: 0, slot: 0 })
+    }
+
+    pub(crate) fn last(&self) -> Option<Place> {
+        let block = self.blocks.len().checked_sub(1)?;
+        Some(Place { block, slot: self.blocks[block].len() - 1 })
+    }
+
+    pub(crate) fn next(&self, place: Place) -> Option<Place> {
+        if place.slot + 1 < self.blocks[place.block].len() {
+            Some(Place { slot: place.slot + 1, ..place })
+        } else if place.block + 1 < self.blocks.len() {
+            Some(Place { block: place.block + 1, slot: 0 })
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn previous(&self, place: Place) -> Option<Place> {
+        if place.slot > 0 {
+            Some(Place { slot: place.slot - 1, ..place })
+        } else {
+            let block = place.block.checked_sub(1)?;
+            Some(Place { block, slot: self.blocks[block].len() - 1 })
+        }
+    }
+
+    /// Appends an item that starts after all others.
+    #[inline]
+    pub(crate) fn push(&mut self, clock: u32, handle: u32) {
+        match self.blocks.last_mut() {
+            Some(block) if block.len() < BLOCK => block.push((clock, handle)),
+            _ => self.blocks.push(vec![(clock, handle)]),
+        }
+    }
+
+    /// Inserts an item right after a place.
+    pub(crate) fn insert_after(&mut self, place: Place, clock: u32, handle: u32) {
+        let block = &mut self.blocks[place.block];
+        block.insert(place.slot + 1, (clock, handle));
+        if block.len() > BLOCK {
+            let tail = block.split_off(block.len() / 2);
+            self.blocks.insert(place.block + 1, tail);
+        }
+    }
+
+    /// Removes the item at a place.
+    pub(crate) fn remove(&mut self, place: Place) {
+        self.blocks[place.block].remove(place.slot);
+        if self.blocks[place.block].is_empty() {
+            self.blocks.remove(place.block);
+        }
+    }
+
+    /// The entries from a place on.
+    pub(crate) fn iter_from(&self, place: Option<Place>) -> impl Iterator<Item = u32> {
+        let start = place.unwrap_or(Place { block: self.blocks.len(), slot: 0 });
+        self.blocks.iter().enumerate().skip(start.block).flat_map(move |(at, block)| {
+            let skip = if at == start.block { start.slot } else { 0 };
+            block[skip..].iter().map(|entry| entry.1)
+        })
+    }
+
+    /// How many items there are from a place on.
+    pub(crate) fn count_from(&self, place: Place) -> usize {
+        self.blocks[place.block..].iter().map(Vec::len).sum::<usize>() - place.slot
+    }
+
+    /// The entries, for checking.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.blocks.iter().flatten().copied()
+    }
+}

@@ -1,0 +1,394 @@
+//! Reads updates in both formats; the layout is drawn in [`encoder`](crate::encoder).
+//!
+//! Everything is checked here, before a document is touched: lengths against the bytes that remain, clocks against 32
+//! bits, clients against 53, nesting, kinds. An update of the second format may lawfully hold more structs than bytes,
+//! since its columns are run-length encoded; the cap is 4 structs a byte and 2^20.
+
+use std::borrow::Cow;
+
+use lib0::columns::{IntDiffOptRleReader, RleReader, StringReader, UintOptRleReader};
+use lib0::{Any, ReadError, Reader, json};
+
+use crate::block::{Block, BlockKind, ItemBlock, Parent};
+use crate::content::{Content, TypeKind};
+use crate::delete_set::DeleteSet;
+use crate::id::{ClientId, Id};
+
+/// Where each field of an update comes from.
+pub(crate) trait Decoder<'a>: Sized {
+    fn open(bytes: &'a [u8]) -> Result<Self, ReadError>;
+    fn rest(&mut self) -> &mut Reader<'a>;
+    fn left_id(&mut self) -> Result<Id, ReadError>;
+    fn right_id(&mut self) -> Result<Id, ReadError>;
+    fn client(&mut self) -> Result<ClientId, ReadError>;
+    fn info(&mut self) -> Result<u8, ReadError>;
+    /// A string and its length in UTF-16 units.
+    fn string(&mut self) -> Result<(Cow<'a, str>, usize), ReadError>;
+    fn parent_info(&mut self) -> Result<bool, ReadError>;
+    fn type_number(&mut self) -> Result<u64, ReadError>;
+    fn len(&mut self) -> Result<u64, ReadError>;
+    fn json(&mut self) -> Result<Any, ReadError>;
+    fn key(&mut self) -> Result<Cow<'a, str>, ReadError>;
+    fn reset_deletes(&mut self);
+    /// A clock and a length.
+    fn delete(&mut self) -> Result<(u64, u64), ReadError>;
+}
+
+fn client_id(reader: &Reader<'_>, number: u64) -> Result<ClientId, ReadError> {
+    ClientId::new(number).ok_or_else(|| reader.error("client beyond 53 bits"))
+}
+
+fn narrow(reader: &Reader<'_>, number: u64) -> Result<u32, ReadError> {
+    u32::try_from(number).map_err(|_| reader.error("clock or length beyond 32 bits"))
+}
+
+/// The first format.
+pub(crate) struct DecoderV1<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> DecoderV1<'a> {
+    fn id(&mut self) -> Result<Id, ReadError> {
+        let client = self.client()?;
+        Ok(Id { client, clock: self.reader.var_u32()? })
+    }
+}
+
+impl<'a> Decoder<'a> for DecoderV1<'a> {
+    fn open(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        Ok(Self { reader: Reader::new(bytes) })
+    }
+    fn rest(&mut self) -> &mut Reader<'a> {
+        &mut self.reader
+    }
+    fn left_id(&mut self) -> Result<Id, ReadError> {
+        self.id()
+    }
+    fn right_id(&mut self) -> Result<Id, ReadError> {
+        self.id()
+    }
+    fn client(&mut self) -> Result<ClientId, ReadError> {
+        let number = self.reader.var_u64()?;
+        client_id(&self.reader, number)
+    }
+    fn info(&mut self) -> Result<u8, ReadError> {
+        self.reader.u8()
+    }
+    fn string(&mut self) -> Result<(Cow<'a, str>, usize), ReadError> {
+        let text = self.reader.var_str()?;
+        Ok((Cow::Borrowed(text), lib0::utf16::len(text)))
+    }
+    fn parent_info(&mut self) -> Result<bool, ReadError> {
+        Ok(self.reader.var_u64()? == 1)
+    }
+    fn type_number(&mut self) -> Result<u64, ReadError> {
+        self.reader.var_u64()
+    }
+    fn len(&mut self) -> Result<u64, ReadError> {
+        self.reader.var_u64()
+    }
+    fn json(&mut self) -> Result<Any, ReadError> {
+        let text = self.reader.var_str()?;
+        json::parse(text).ok_or_else(|| self.reader.error("not JSON"))
+    }
+    fn key(&mut self) -> Result<Cow<'a, str>, ReadError> {
+        self.reader.var_str().map(Cow::Borrowed)
+    }
+    fn reset_deletes(&mut self) {}
+    fn delete(&mut self) -> Result<(u64, u64), ReadError> {
+        Ok((self.reader.var_u64()?, self.reader.var_u64()?))
+    }
+}
+
+/// The second format.
+pub(crate) struct DecoderV2<'a> {
+    keys: Vec<Cow<'a, str>>,
+    key_clocks: IntDiffOptRleReader<'a>,
+    clients: UintOptRleReader<'a>,
+    left_clocks: IntDiffOptRleReader<'a>,
+    right_clocks: IntDiffOptRleReader<'a>,
+    infos: RleReader<'a>,
+    strings: StringReader<'a>,
+    parent_infos: RleReader<'a>,
+    type_numbers: UintOptRleReader<'a>,
+    lens: UintOptRleReader<'a>,
+    rest: Reader<'a>,
+    delete_end: u64,
+}
+
+impl<'a> Decoder<'a> for DecoderV2<'a> {
+    fn open(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        let mut rest = Reader::new(bytes);
+        // A feature flag that Yjs writes as 0 and does not look at.
+        let _ = rest.var_u64()?;
+        Ok(Self {
+            keys: Vec::new(),
+            key_clocks: IntDiffOptRleReader::new(rest.var_reader()?),
+            clients: UintOptRleReader::new(rest.var_reader()?),
+            left_clocks: IntDiffOptRleReader::new(rest.var_reader()?),
+            right_clocks: IntDiffOptRleReader::new(rest.var_reader()?),
+            infos: RleReader::new(rest.var_reader()?),
+            strings: StringReader::new(rest.var_reader()?)?,
+            parent_infos: RleReader::new(rest.var_reader()?),
+            type_numbers: UintOptRleReader::new(rest.var_reader()?),
+            lens: UintOptRleReader::new(rest.var_reader()?),
+            rest,
+            delete_end: 0,
+        })
+    }
+    fn rest(&mut self) -> &mut Reader<'a> {
+        &mut self.rest
+    }
+    fn left_id(&mut self) -> Result<Id, ReadError> {
+        let client = self.client()?;
+        let clock = self.left_clocks.read()?;
+        Ok(Id { client, clock: narrow(&self.rest, clock)? })
+    }
+    fn right_id(&mut self) -> Result<Id, ReadError> {
+        let client = self.client()?;
+        let clock = self.right_clocks.read()?;
+        Ok(Id { client, clock: narrow(&self.rest, clock)? })
+    }
+    fn client(&mut self) -> Result<ClientId, ReadError> {
+        let number = self.clients.read()?;
+        client_id(&self.rest, number)
+    }
+    fn info(&mut self) -> Result<u8, ReadError> {
+        self.infos.read()
+    }
+    fn string(&mut self) -> Result<(Cow<'a, str>, usize), ReadError> {
+        self.strings.read()
+    }
+    fn parent_info(&mut self) -> Result<bool, ReadError> {
+        Ok(self.parent_infos.read()? == 1)
+    }
+    fn type_number(&mut self) -> Result<u64, ReadError> {
+        self.type_numbers.read()
+    }
+    fn len(&mut self) -> Result<u64, ReadError> {
+        self.lens.read()
+    }
+    fn json(&mut self) -> Result<Any, ReadError> {
+        Any::read(&mut self.rest)
+    }
+    fn key(&mut self) -> Result<Cow<'a, str>, ReadError> {
+        let clock = usize::try_from(self.key_clocks.read()?).unwrap_or(usize::MAX);
+        if let Some(key) = self.keys.get(clock) {
+            return Ok(key.clone());
+        }
+        let (key, _) = self.strings.read()?;
+        self.keys.push(key.clone());
+        Ok(key)
+    }
+    fn reset_deletes(&mut self) {
+        self.delete_end = 0;
+    }
+    fn delete(&mut self) -> Result<(u64, u64), ReadError> {
+        let clock = self.delete_end + self.rest.var_u64()?;
+        let len = self.rest.var_u64()? + 1;
+        self.delete_end = clock + len;
+        Ok((clock, len))
+    }
+}
+
+/// An update, read and checked.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Update<'a> {
+    /// Each client once, in the order of the update; the blocks of a client follow each other without a gap.
+    pub(crate) clients: Vec<(ClientId, Vec<Block<'a>>)>,
+    pub(crate) deletes: DeleteSet,
+}
+
+impl<'a> Update<'a> {
+    /// Reads an update of a stranger.
+    pub(crate) fn read<D: Decoder<'a>>(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        let budget = bytes.len().saturating_mul(4).saturating_add(1 << 20);
+        Self::read_with_budget::<D>(bytes, budget as u64)
+    }
+
+    /// Reads an update of at most `budget` structs.
+    pub(crate) fn read_with_budget<D: Decoder<'a>>(
+        bytes: &'a [u8],
+        mut budget: u64,
+    ) -> Result<Self, ReadError> {
+        let mut decoder = D::open(bytes)?;
+        let clients = decoder.rest().var_u64()?;
+        if clients > decoder.rest().remaining() as u64 {
+            return Err(decoder.rest().error("count runs past the end"));
+        }
+        let mut update = Self::default();
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..clients {
+            let structs = decoder.rest().var_u64()?;
+            if structs > budget {
+                return Err(decoder.rest().error("more structs than an update of this size can hold"));
+            }
+            budget -= structs;
+            let client = decoder.client()?;
+            let mut clock = decoder.rest().var_u32()?;
+            if !seen.insert(client) {
+                return Err(decoder.rest().error("a client appears twice"));
+            }
+            let mut blocks = Vec::with_capacity(
+                usize::try_from(structs).unwrap_or(usize::MAX).min(decoder.rest().remaining() / 2),
+            );
+            for _ in 0..structs {
+                let block = read_block(&mut decoder, client, clock)?;
+                clock = block.end();
+                blocks.push(block);
+            }
+            if !blocks.is_empty() {
+                update.clients.push((client, blocks));
+            }
+        }
+        update.deletes = read_deletes(&mut decoder)?;
+        if !decoder.rest().is_empty() {
+            return Err(decoder.rest().error("bytes after the end of an update"));
+        }
+        Ok(update)
+    }
+}
+
+fn read_block<'a, D: Decoder<'a>>(
+    decoder: &mut D,
+    client: ClientId,
+    clock: u32,
+) -> Result<Block<'a>, ReadError> {
+    let at = decoder.rest().position();
+    let info = decoder.info()?;
+    let (len, kind) = match info & 0x1f {
+        0 => (decoder.len()?, BlockKind::Gc),
+        10 => (decoder.rest().var_u64()?, BlockKind::Skip),
+        number => {
+            let item = read_item(decoder, info, number)?;
+            let own = |id: Option<Id>| id.is_some_and(|id| id.client == client && id.clock >= clock);
+            let parent = match item.parent {
+                Some(Parent::Item(id)) => Some(id),
+                _ => None,
+            };
+            if own(item.origin) || own(item.right_origin) || own(parent) {
+                return Err(ReadError { at, what: "an item depends on itself" });
+            }
+            (item.content.len() as u64, BlockKind::Item(item))
+        }
+    };
+    if len == 0 {
+        return Err(ReadError { at, what: "a struct of length 0" });
+    }
+    let len = u32::try_from(len)
+        .ok()
+        .filter(|len| clock.checked_add(*len).is_some())
+        .ok_or(ReadError { at, what: "clock or length beyond 32 bits" })?;
+    Ok(Block { client, clock, len, kind })
+}
+
+fn read_item<'a, D: Decoder<'a>>(
+    decoder: &mut D,
+    info: u8,
+    number: u8,
+) -> Result<ItemBlock<'a>, ReadError> {
+    let origin = if info & 0x80 != 0 { Some(decoder.left_id()?) } else { None };
+    let right_origin = if info & 0x40 != 0 { Some(decoder.right_id()?) } else { None };
+    let mut parent = None;
+    let mut key = None;
+    if origin.is_none() && right_origin.is_none() {
+        parent = Some(if decoder.parent_info()? {
+            Parent::Root(decoder.string()?.0)
+        } else {
+            Parent::Item(decoder.left_id()?)
+        });
+        if info & 0x20 != 0 {
+            key = Some(decoder.string()?.0);
+        }
+    }
+    Ok(ItemBlock { origin, right_origin, parent, key, content: read_content(decoder, number)? })
+}
+
+fn read_content<'a, D: Decoder<'a>>(
+    decoder: &mut D,
+    number: u8,
+) -> Result<Content<'a>, ReadError> {
+    Ok(match number {
+        1 => {
+            let len = decoder.len()?;
+            Content::Deleted(narrow(decoder.rest(), len)?)
+        }
+        2 => {
+            let count = decoder.len()?;
+            let mut values = Vec::new();
+            for _ in 0..count {
+                let (text, _) = decoder.string()?;
+                let value = if text == "undefined" { Some(Any::Undefined) } else { json::parse(&text) };
+                values.push(value.ok_or_else(|| decoder.rest().error("not JSON"))?);
+                // Lengths of strings may be one run: an empty one costs nothing, but it is no JSON either.
+            }
+            Content::Json(Cow::Owned(values))
+        }
+        3 => Content::Binary(Cow::Borrowed(decoder.rest().var_bytes()?)),
+        4 => {
+            let (text, units) = decoder.string()?;
+            Content::String(text, narrow(decoder.rest(), units as u64)?)
+        }
+        5 => Content::Embed(Cow::Owned(decoder.json()?)),
+        6 => {
+            let key = decoder.key()?;
+            Content::Format(key, Cow::Owned(decoder.json()?))
+        }
+        7 => Content::Type(Cow::Owned(match decoder.type_number()? {
+            0 => TypeKind::Array,
+            1 => TypeKind::Map,
+            2 => TypeKind::Text,
+            3 => TypeKind::XmlElement(decoder.key()?.into_owned()),
+            4 => TypeKind::XmlFragment,
+            5 => TypeKind::XmlHook(decoder.key()?.into_owned()),
+            6 => TypeKind::XmlText,
+            _ => return Err(decoder.rest().error("unknown kind of shared type")),
+        })),
+        8 => {
+            let count = decoder.len()?;
+            if count > decoder.rest().remaining() as u64 {
+                return Err(decoder.rest().error("count runs past the end"));
+            }
+            let mut values = Vec::new();
+            for _ in 0..count {
+                values.push(Any::read(decoder.rest())?);
+            }
+            Content::Any(Cow::Owned(values))
+        }
+        9 => {
+            let (guid, _) = decoder.string()?;
+            Content::Doc(guid, Cow::Owned(Any::read(decoder.rest())?))
+        }
+        _ => return Err(decoder.rest().error("unknown kind of content")),
+    })
+}
+
+fn read_deletes<'a, D: Decoder<'a>>(decoder: &mut D) -> Result<DeleteSet, ReadError> {
+    let clients = decoder.rest().var_u64()?;
+    if clients > decoder.rest().remaining() as u64 {
+        return Err(decoder.rest().error("count runs past the end"));
+    }
+    let mut deletes = DeleteSet::default();
+    for _ in 0..clients {
+        decoder.reset_deletes();
+        let number = decoder.rest().var_u64()?;
+        let client = client_id(decoder.rest(), number)?;
+        let count = decoder.rest().var_u64()?;
+        if count > decoder.rest().remaining() as u64 / 2 {
+            return Err(decoder.rest().error("count runs past the end"));
+        }
+        for _ in 0..count {
+            let (clock, len) = decoder.delete()?;
+            let clock = narrow(decoder.rest(), clock)?;
+            let len = narrow(decoder.rest(), len)?;
+            if clock.checked_add(len).is_none() {
+                return Err(decoder.rest().error("clock or length beyond 32 bits"));
+            }
+            // Yjs writes no empty range and ignores one.
+            if len > 0 {
+                deletes.add(client, clock, len);
+            }
+        }
+    }
+    Ok(deletes)
+}

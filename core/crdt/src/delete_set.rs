@@ -1,0 +1,80 @@
+//! Which units are deleted: per client, ranges of clocks.
+
+use std::collections::BTreeMap;
+
+use crate::id::ClientId;
+
+/// Ranges of deleted units. Ranges are kept as they came until [`DeleteSet::normalize`] sorts and joins them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct DeleteSet(BTreeMap<ClientId, Vec<Range>>);
+
+/// `len` units from `clock` on; `clock + len` fits 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) clock: u32,
+    pub(crate) len: u32,
+}
+
+impl Range {
+    pub(crate) fn end(self) -> u32 {
+        self.clock + self.len
+    }
+}
+
+impl DeleteSet {
+    pub(crate) fn add(&mut self, client: ClientId, clock: u32, len: u32) {
+        self.0.entry(client).or_default().push(Range { clock, len });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The clients, highest first as the format has them, and their ranges.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (ClientId, &[Range])> {
+        self.0.iter().rev().map(|(&client, ranges)| (client, ranges.as_slice()))
+    }
+
+    /// Sorts the ranges and joins those that touch or overlap.
+    pub(crate) fn normalize(&mut self) {
+        for ranges in self.0.values_mut() {
+            normalize(ranges);
+        }
+    }
+
+    /// Sorts and joins only where ranges are out of order, as the second format cannot write those.
+    pub(crate) fn make_writable(&mut self) {
+        for ranges in self.0.values_mut() {
+            if !ranges.is_sorted_by(|left, right| left.end() <= right.clock) {
+                normalize(ranges);
+            }
+        }
+    }
+
+    /// Adds all ranges of another set.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        for (&client, ranges) in &other.0 {
+            self.0.entry(client).or_default().extend_from_slice(ranges);
+        }
+    }
+}
+
+/// Sorts ranges and joins those that touch or overlap.
+pub(crate) fn normalize(ranges: &mut Vec<Range>) {
+    if ranges.len() < 2 {
+        return;
+    }
+    ranges.sort_by_key(|range| range.clock);
+    let mut last = 0;
+    for at in 1..ranges.len() {
+        let right = ranges[at];
+        let left = &mut ranges[last];
+        if left.end() >= right.clock {
+            left.len = left.len.max(right.end() - left.clock);
+        } else {
+            last += 1;
+            ranges[last] = right;
+        }
+    }
+    ranges.truncate(last + 1);
+}

@@ -1,0 +1,278 @@
+//! A document: its state, and the doors by which changes come in and go out.
+
+use lib0::write_var_u64;
+
+use crate::apply::Pending;
+use crate::array::Array;
+use crate::content::TypeKind;
+use crate::decoder::{DecoderV1, DecoderV2, Update};
+use crate::delete_set::{DeleteSet, Range};
+use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
+use crate::error::Error;
+use crate::id::{ClientId, StateVector};
+use crate::integrate::Passed;
+use crate::map::Map;
+use crate::structs::Structs;
+use crate::text::Text;
+use crate::transaction::{Commit, Transaction};
+use crate::update::{diff_v2, merge_v1, merge_v2, v2_to_v1};
+
+/// How a document behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Whether contents of deleted items are dropped. Quire's own documents keep them, for history.
+    pub gc: bool,
+    /// Any random number. From it a new client id is drawn when another replica turns out to use ours.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { gc: true, seed: 0 }
+    }
+}
+
+/// What a document holds but can't show yet, since something before it has not arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Clients and the clock of a unit that is waited for; empty if only deletions wait.
+    pub missing: Vec<(ClientId, u32)>,
+    /// Size in bytes of what waits.
+    pub bytes: usize,
+}
+
+/// A document that merges: texts, maps and arrays that many replicas edit at once.
+#[derive(Debug, Clone)]
+pub struct Doc {
+    pub(crate) structs: Structs,
+    pub(crate) passed: Passed,
+    pub(crate) pending: Pending,
+    pub(crate) options: Options,
+    /// The slot of our own client.
+    pub(crate) own: u32,
+    /// A transaction was started and not committed.
+    pub(crate) open: bool,
+}
+
+impl Doc {
+    /// Makes an empty document in which our edits carry this client id.
+    pub fn new(client: ClientId, options: Options) -> Self {
+        let mut structs = Structs::default();
+        let own = structs.slot_or_add(client);
+        Self {
+            structs,
+            passed: Passed::default(),
+            pending: Pending::default(),
+            options,
+            own,
+            open: false,
+        }
+    }
+
+    /// The client id of our edits. It changes when a replica that uses the same turns up.
+    pub fn client(&self) -> ClientId {
+        self.structs.client(self.own).id
+    }
+
+    /// Takes another client id for the edits to come.
+    pub fn set_client(&mut self, client: ClientId) {
+        self.own = self.structs.slot_or_add(client);
+    }
+
+    fn typed_root(&mut self, name: &str, kind: TypeKind) -> u32 {
+        let root = self.structs.root(name);
+        let known = &mut self.structs.types[root as usize].kind;
+        if *known == TypeKind::Untyped {
+            *known = kind;
+        }
+        root
+    }
+
+    /// Returns the root text of a name. A root that was first asked for as another type keeps that.
+    pub fn text(&mut self, name: &str) -> Text {
+        Text(self.typed_root(name, TypeKind::Text))
+    }
+
+    /// Returns the root map of a name.
+    pub fn map(&mut self, name: &str) -> Map {
+        Map(self.typed_root(name, TypeKind::Map))
+    }
+
+    /// Returns the root array of a name.
+    pub fn array(&mut self, name: &str) -> Array {
+        Array(self.typed_root(name, TypeKind::Array))
+    }
+
+    /// Starts a transaction. One that was started before and dropped is closed first; its changes stay.
+    pub fn transact(&mut self) -> Transaction<'_> {
+        if self.open {
+            self.close(true);
+        }
+        self.open = true;
+        self.structs.changes.start();
+        Transaction { doc: self, local: true }
+    }
+
+    /// Applies an update of the first format, whole or not at all.
+    ///
+    /// # Errors
+    /// The update is malformed.
+    pub fn apply_v1(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
+        let update = Update::read::<DecoderV1<'_>>(update)?;
+        self.apply(update)
+    }
+
+    /// Applies an update of the second format, whole or not at all.
+    ///
+    /// # Errors
+    /// The update is malformed.
+    pub fn apply_v2(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
+        let update = Update::read::<DecoderV2<'_>>(update)?;
+        self.apply(update)
+    }
+
+    fn apply(&mut self, update: Update<'_>) -> Result<Commit<'_>, Error> {
+        let mut transaction = self.transact();
+        transaction.apply(update)?;
+        Ok(transaction.commit())
+    }
+
+    /// Encodes everything in the first format (`encodeStateAsUpdate`), what waits included.
+    pub fn state_v1(&self) -> Vec<u8> {
+        self.diff_v1(&StateVector::default())
+    }
+
+    /// Encodes everything in the second format.
+    pub fn state_v2(&self) -> Vec<u8> {
+        self.diff_v2(&StateVector::default())
+    }
+
+    /// Encodes in the first format what a replica that knows `than` lacks, and all deletions.
+    pub fn diff_v1(&self, than: &StateVector) -> Vec<u8> {
+        let state = self.encode::<EncoderV1>(than);
+        self.with_pending(state, than, |update| v2_to_v1(&update), merge_v1)
+    }
+
+    /// Encodes in the second format what a replica that knows `than` lacks, and all deletions.
+    pub fn diff_v2(&self, than: &StateVector) -> Vec<u8> {
+        let state = self.encode::<EncoderV2>(than);
+        self.with_pending(state, than, Ok, merge_v2)
+    }
+
+    fn with_pending(
+        &self,
+        state: Vec<u8>,
+        than: &StateVector,
+        convert: impl Fn(Vec<u8>) -> Result<Vec<u8>, Error>,
+        merge: impl Fn(&[&[u8]]) -> Result<Vec<u8>, Error>,
+    ) -> Vec<u8> {
+        let mut parts = vec![state];
+        if let Some(deletes) = &self.pending.deletes {
+            parts.extend(convert(deletes.clone()));
+        }
+        if let Some((_, structs)) = &self.pending.structs {
+            parts.extend(diff_v2(structs, than).and_then(&convert));
+        }
+        if parts.len() == 1 {
+            return parts.swap_remove(0);
+        }
+        let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        // What waits was read and checked when it came in.
+        merge(&slices).unwrap_or_else(|_| parts.swap_remove(0))
+    }
+
+    fn encode<E: Encoder>(&self, than: &StateVector) -> Vec<u8> {
+        let mut encoder = E::default();
+        let clients: Vec<(u32, u32)> = self
+            .structs
+            .slots_descending()
+            .into_iter()
+            .map(|slot| (slot, than.get(self.structs.client(slot).id)))
+            .filter(|&(slot, known)| self.structs.client(slot).next > known)
+            .collect();
+        self.structs.write(&mut encoder, &clients);
+        write_deletes(&mut encoder, &self.structs.delete_set());
+        encoder.finish()
+    }
+
+    /// How many units of each client are integrated.
+    pub fn state_vector(&self) -> StateVector {
+        self.structs.clients.iter().map(|client| (client.id, client.next)).collect()
+    }
+
+    /// Returns what waits for something that has not arrived.
+    pub fn waiting(&self) -> Option<Waiting> {
+        let deletes = self.pending.deletes.as_ref().map_or(0, Vec::len);
+        match &self.pending.structs {
+            None if deletes == 0 => None,
+            None => Some(Waiting { missing: Vec::new(), bytes: deletes }),
+            Some((missing, structs)) => Some(Waiting {
+                missing: missing.iter().map(|(&client, &clock)| (client, clock)).collect(),
+                bytes: structs.len() + deletes,
+            }),
+        }
+    }
+
+    /// Whether structs wait.
+    pub fn has_waiting_structs(&self) -> bool {
+        self.pending.structs.is_some()
+    }
+
+    /// Whether deletions wait.
+    pub fn has_waiting_deletes(&self) -> bool {
+        self.pending.deletes.is_some()
+    }
+
+    /// Bytes held by the large parts of the document.
+    pub fn memory(&self) -> usize {
+        self.structs.capacity()
+    }
+
+    /// How many items and collected blocks the document has.
+    pub fn structs(&self) -> usize {
+        self.structs.clients.iter().map(|client| client.clocks.len()).sum()
+    }
+}
+
+impl Structs {
+    /// Writes the structs of the given clients (slot, and the clock from which on), in the given order.
+    pub(crate) fn write<E: Encoder>(&self, encoder: &mut E, clients: &[(u32, u32)]) {
+        write_var_u64(encoder.rest(), clients.len() as u64);
+        for &(slot, known) in clients {
+            let client = self.client(slot);
+            let first = client.clocks.find(known);
+            write_var_u64(encoder.rest(), client.clocks.count_from(first) as u64);
+            encoder.client(client.id);
+            write_var_u64(encoder.rest(), u64::from(known));
+            let mut offset = known - self.items[client.clocks.get(first)].clock;
+            for handle in client.clocks.iter_from(Some(first)) {
+                write_block(encoder, &self.block(handle), offset);
+                offset = 0;
+            }
+        }
+    }
+
+    /// Everything that is deleted.
+    fn delete_set(&self) -> DeleteSet {
+        let mut deletes = DeleteSet::default();
+        for client in &self.clients {
+            let mut open: Option<Range> = None;
+            for handle in client.clocks.iter_from(client.clocks.first()) {
+                let item = &self.items[handle];
+                match (&mut open, item.deleted) {
+                    (Some(range), true) => range.len += item.len,
+                    (None, true) => open = Some(Range { clock: item.clock, len: item.len }),
+                    (Some(range), false) => {
+                        deletes.add(client.id, range.clock, range.len);
+                        open = None;
+                    }
+                    (None, false) => {}
+                }
+            }
+            if let Some(range) = open {
+                deletes.add(client.id, range.clock, range.len);
+            }
+        }
+        deletes
+    }
+}

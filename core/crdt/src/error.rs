@@ -1,0 +1,25 @@
+//! What can go wrong: foreign bytes that are no update, and positions that are not there.
+
+use thiserror::Error;
+
+/// Why a document refused something; it is unchanged then.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Error {
+    /// The bytes are not what they should be.
+    #[error("malformed bytes: {0}")]
+    Malformed(#[from] lib0::ReadError),
+    /// A position lies past the end.
+    #[error("position {index} is past the end ({len})")]
+    OutOfBounds {
+        /// The position asked for, in UTF-16 units or elements.
+        index: u32,
+        /// The length of the text or array.
+        len: u32,
+    },
+    /// The text, map or array was deleted, or never was in this document.
+    #[error("this part of the document is gone")]
+    Gone,
+    /// A document holds at most 2^32 - 1 units of each client.
+    #[error("the document is full: a client has made 2^32 units")]
+    Full,
+}

@@ -1,0 +1,137 @@
+//! Shared maps: the last value set under a key holds; of two set at the same time, one wins everywhere.
+
+use std::borrow::Cow;
+
+use lib0::Any;
+
+use crate::array::Array;
+use crate::content::{Content, TypeKind};
+use crate::doc::Doc;
+use crate::error::Error;
+use crate::item::{Item, NIL};
+use crate::text::Text;
+use crate::transaction::Transaction;
+use crate::value::{New, Shared, Value};
+
+/// A map in a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Map(pub(crate) u32);
+
+/// The content that a new value becomes under a key, or as an element of its own.
+pub(crate) fn content_of(value: New) -> Content<'static> {
+    match value {
+        New::Any(Any::Bytes(bytes)) => Content::Binary(Cow::Owned(bytes)),
+        New::Any(value) => Content::Any(Cow::Owned(vec![value])),
+        New::Array => Content::Type(Cow::Owned(TypeKind::Array)),
+        New::Map => Content::Type(Cow::Owned(TypeKind::Map)),
+        New::Text => Content::Type(Cow::Owned(TypeKind::Text)),
+        New::Doc(guid, options) => Content::Doc(Cow::Owned(guid), Cow::Owned(options)),
+    }
+}
+
+impl Map {
+    fn last(self, doc: &Doc, key: u32) -> Option<&Item> {
+        let chain = doc.structs.types[self.0 as usize].map.get(&key)?;
+        let item = &doc.structs.items[chain.last];
+        (!item.deleted).then_some(item)
+    }
+
+    /// Returns the value of a key.
+    pub fn get(self, doc: &Doc, key: &str) -> Option<Value> {
+        let item = self.last(doc, doc.structs.known_key(key)?)?;
+        Some(Value::of(&doc.structs, item, item.len - 1))
+    }
+
+    /// The keys that have a value, in the order in which the document came to know them.
+    pub fn keys(self, doc: &Doc) -> Vec<String> {
+        let structs = &doc.structs;
+        structs.types[self.0 as usize]
+            .map
+            .iter()
+            .filter(|(_, chain)| !structs.items[chain.last].deleted)
+            .map(|(&key, _)| structs.key(key).to_owned())
+            .collect()
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// The map was deleted with its parent; the client has made 2^32 units.
+    pub fn insert(
+        self,
+        transaction: &mut Transaction<'_>,
+        key: &str,
+        value: impl Into<New>,
+    ) -> Result<(), Error> {
+        self.set(transaction, key, content_of(value.into())).map(|_| ())
+    }
+
+    fn set(
+        self,
+        transaction: &mut Transaction<'_>,
+        key: &str,
+        content: Content<'_>,
+    ) -> Result<u32, Error> {
+        let structs = &mut transaction.doc.structs;
+        if structs.is_type_deleted(self.0) {
+            return Err(Error::Gone);
+        }
+        let key = structs.key_number(key);
+        let left = structs.types[self.0 as usize].map.get(&key).map_or(NIL, |chain| chain.last);
+        transaction.insert(self.0, key, left, NIL, content)
+    }
+
+    fn set_type(
+        self,
+        transaction: &mut Transaction<'_>,
+        key: &str,
+        kind: TypeKind,
+    ) -> Result<Shared, Error> {
+        let handle = self.set(transaction, key, Content::Type(Cow::Owned(kind)))?;
+        let structs = &transaction.doc.structs;
+        Ok(Shared::of(structs, structs.items[handle].content))
+    }
+
+    /// Sets a key to an empty map and returns that.
+    ///
+    /// # Errors
+    /// As [`Map::insert`].
+    pub fn insert_map(self, transaction: &mut Transaction<'_>, key: &str) -> Result<Self, Error> {
+        Ok(Self(self.set_type(transaction, key, TypeKind::Map)?.handle()))
+    }
+
+    /// Sets a key to an empty text and returns that.
+    ///
+    /// # Errors
+    /// As [`Map::insert`].
+    pub fn insert_text(self, transaction: &mut Transaction<'_>, key: &str) -> Result<Text, Error> {
+        Ok(Text(self.set_type(transaction, key, TypeKind::Text)?.handle()))
+    }
+
+    /// Sets a key to an empty array and returns that.
+    ///
+    /// # Errors
+    /// As [`Map::insert`].
+    pub fn insert_array(
+        self,
+        transaction: &mut Transaction<'_>,
+        key: &str,
+    ) -> Result<Array, Error> {
+        Ok(Array(self.set_type(transaction, key, TypeKind::Array)?.handle()))
+    }
+
+    /// Removes a key; returns whether it had a value.
+    pub fn remove(self, transaction: &mut Transaction<'_>, key: &str) -> bool {
+        let structs = &mut transaction.doc.structs;
+        let chain = structs
+            .known_key(key)
+            .and_then(|key| structs.types[self.0 as usize].map.get(&key).copied());
+        match chain {
+            Some(chain) if !structs.items[chain.last].deleted => {
+                structs.delete(chain.last);
+                true
+            }
+            _ => false,
+        }
+    }
+}

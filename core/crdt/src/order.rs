@@ -1,0 +1,512 @@
+//! The order of a text or list as a B-tree over item handles: from a position to its item and back in O(log n).
+//!
+//! ```text
+//!                 inner [ child, visible length | child, visible length | ... ]
+//!                         |                       |
+//!        leaf [ item, visible length | ... ]   leaf [ ... ]       each leaf and inner node knows its parent,
+//!                                                                 each item knows its leaf
+//! ```
+//!
+//! All items of the list are in it, deleted ones with length 0. All trees of a document share one arena of nodes, so a
+//! handle is all there is to a pointer. A cursor remembers the leaf of the last edit and how much lies before it: people
+//! type where they typed.
+
+use crate::item::{Items, NIL};
+
+const LEAF: usize = if cfg!(test) { 4 } else { 32 };
+const INNER: usize = if cfg!(test) { 4 } else { 16 };
+
+#[derive(Debug, Clone)]
+struct Leaf {
+    parent: u32,
+    count: usize,
+    sum: u32,
+    items: [u32; LEAF],
+    lens: [u32; LEAF],
+}
+
+#[derive(Debug, Clone)]
+struct Inner {
+    parent: u32,
+    count: usize,
+    /// Whether the children are leaves.
+    above_leaves: bool,
+    children: [u32; INNER],
+    sums: [u32; INNER],
+}
+
+/// The nodes of all orders of a document.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Nodes {
+    leaves: Vec<Leaf>,
+    inners: Vec<Inner>,
+    free_leaves: Vec<u32>,
+    free_inners: Vec<u32>,
+}
+
+/// One list's tree.
+#[derive(Debug, Clone)]
+pub(crate) struct Order {
+    root: u32,
+    root_is_leaf: bool,
+    /// Visible length of the list.
+    len: u32,
+    /// The leaf of the last edit, or `NIL`.
+    cursor: u32,
+    /// Visible length before that leaf.
+    cursor_start: u32,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self { root: NIL, root_is_leaf: true, len: 0, cursor: NIL, cursor_start: 0 }
+    }
+}
+
+impl Order {
+    /// Visible length of the list.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+}
+
+impl Nodes {
+    /// Inserts an item behind another, or at the front (`after` is `NIL`).
+    pub(crate) fn insert_after(
+        &mut self,
+        order: &mut Order,
+        items: &mut Items,
+        after: u32,
+        handle: u32,
+    ) {
+        if order.root == NIL {
+            let leaf = self.add_leaf(NIL);
+            order.root = leaf;
+            order.root_is_leaf = true;
+        }
+        let (mut leaf, mut slot) = if after == NIL {
+            (self.first_leaf(order), 0)
+        } else {
+            let leaf = items[after].leaf;
+            (leaf, self.slot(leaf, after) + 1)
+        };
+        let count = self.leaves[leaf as usize].count;
+        if count == LEAF {
+            // At the end of a leaf the new one starts empty: what is appended fills leaves to the brim.
+            let keep = if slot == LEAF { LEAF } else { LEAF / 2 };
+            let right = self.split_leaf(order, items, leaf, keep);
+            if slot >= keep && keep < LEAF || slot == LEAF {
+                leaf = right;
+                slot -= keep;
+            }
+        }
+        let node = &mut self.leaves[leaf as usize];
+        node.items.copy_within(slot..node.count, slot + 1);
+        node.lens.copy_within(slot..node.count, slot + 1);
+        node.items[slot] = handle;
+        node.lens[slot] = 0;
+        node.count += 1;
+        items[handle].leaf = leaf;
+        let visible = items[handle].visible();
+        if visible > 0 {
+            self.leaves[leaf as usize].lens[slot] = visible;
+            self.add(order, leaf, i64::from(visible));
+        }
+    }
+
+    /// Takes an item out.
+    pub(crate) fn remove(&mut self, order: &mut Order, items: &mut Items, handle: u32) {
+        let leaf = std::mem::replace(&mut items[handle].leaf, NIL);
+        let slot = self.slot(leaf, handle);
+        let node = &mut self.leaves[leaf as usize];
+        let visible = node.lens[slot];
+        node.items.copy_within(slot + 1..node.count, slot);
+        node.lens.copy_within(slot + 1..node.count, slot);
+        node.count -= 1;
+        let empty = node.count == 0;
+        if visible > 0 {
+            self.add(order, leaf, -i64::from(visible));
+        }
+        if empty {
+            self.remove_leaf(order, leaf);
+        }
+    }
+
+    /// Takes over an item's visible length after it changed.
+    pub(crate) fn update(&mut self, order: &mut Order, items: &Items, handle: u32) {
+        let leaf = items[handle].leaf;
+        let slot = self.slot(leaf, handle);
+        let visible = items[handle].visible();
+        let len = &mut self.leaves[leaf as usize].lens[slot];
+        let change = i64::from(visible) - i64::from(*len);
+        *len = visible;
+        if change != 0 {
+            self.add(order, leaf, change);
+        }
+    }
+
+    /// Finds the item that holds a visible position below the length, and the offset in it; remembers the leaf.
+    pub(crate) fn seek(&self, order: &mut Order, position: u32) -> (u32, u32) {
+        let known = order.cursor != NIL
+            && position >= order.cursor_start
+            && position - order.cursor_start < self.leaves[order.cursor as usize].sum;
+        if !known {
+            (order.cursor, order.cursor_start) = self.descend(order, position);
+        }
+        self.in_leaf(order.cursor, position - order.cursor_start)
+    }
+
+    /// As [`Nodes::seek`], for readers.
+    pub(crate) fn find(&self, order: &Order, position: u32) -> (u32, u32) {
+        let (leaf, start) = self.descend(order, position);
+        self.in_leaf(leaf, position - start)
+    }
+
+    /// Returns the visible length before an item.
+    pub(crate) fn position(&self, items: &Items, handle: u32) -> u32 {
+        let mut child = items[handle].leaf;
+        let leaf = &self.leaves[child as usize];
+        let slot = self.slot(child, handle);
+        let mut position: u32 = leaf.lens[..slot].iter().sum();
+        let mut parent = leaf.parent;
+        while parent != NIL {
+            let inner = &self.inners[parent as usize];
+            let at = inner.children[..inner.count].iter().position(|&c| c == child).unwrap_or(0);
+            position += inner.sums[..at].iter().sum::<u32>();
+            child = parent;
+            parent = inner.parent;
+        }
+        position
+    }
+
+    /// Gives all nodes of an order back.
+    pub(crate) fn clear(&mut self, order: &mut Order, items: &mut Items) {
+        let mut stack = vec![(order.root, order.root_is_leaf)];
+        while let Some((node, is_leaf)) = stack.pop() {
+            if node == NIL {
+                continue;
+            }
+            if is_leaf {
+                let leaf = &self.leaves[node as usize];
+                for &handle in &leaf.items[..leaf.count] {
+                    items[handle].leaf = NIL;
+                }
+                self.free_leaves.push(node);
+            } else {
+                let inner = &self.inners[node as usize];
+                stack.extend(inner.children[..inner.count].iter().map(|&c| (c, inner.above_leaves)));
+                self.free_inners.push(node);
+            }
+        }
+        *order = Order::default();
+    }
+
+    /// Bytes held.
+    pub(crate) fn capacity(&self) -> usize {
+        self.leaves.capacity() * size_of::<Leaf>() + self.inners.capacity() * size_of::<Inner>()
+    }
+
+    #[inline]
+    fn slot(&self, leaf: u32, handle: u32) -> usize {
+        let leaf = &self.leaves[leaf as usize];
+        leaf.items[..leaf.count].iter().position(|&item| item == handle).unwrap_or(0)
+    }
+
+    fn descend(&self, order: &Order, position: u32) -> (u32, u32) {
+        let (mut node, mut is_leaf) = (order.root, order.root_is_leaf);
+        let mut start = 0;
+        while !is_leaf {
+            let inner = &self.inners[node as usize];
+            let mut at = 0;
+            while at + 1 < inner.count && position >= start + inner.sums[at] {
+                start += inner.sums[at];
+                at += 1;
+            }
+            node = inner.children[at];
+            is_leaf = inner.above_leaves;
+        }
+        (node, start)
+    }
+
+    #[inline]
+    fn in_leaf(&self, leaf: u32, mut offset: u32) -> (u32, u32) {
+        let leaf = &self.leaves[leaf as usize];
+        let mut slot = 0;
+        while slot + 1 < leaf.count && offset >= leaf.lens[slot] {
+            offset -= leaf.lens[slot];
+            slot += 1;
+        }
+        (leaf.items[slot], offset)
+    }
+
+    fn first_leaf(&self, order: &Order) -> u32 {
+        let (mut node, mut is_leaf) = (order.root, order.root_is_leaf);
+        while !is_leaf {
+            let inner = &self.inners[node as usize];
+            node = inner.children[0];
+            is_leaf = inner.above_leaves;
+        }
+        node
+    }
+
+    fn add_leaf(&mut self, parent: u32) -> u32 {
+        let leaf = Leaf { parent, count: 0, sum: 0, items: [NIL; LEAF], lens: [0; LEAF] };
+        if let Some(free) = self.free_leaves.pop() {
+            self.leaves[free as usize] = leaf;
+            return free;
+        }
+        self.leaves.push(leaf);
+        u32::try_from(self.leaves.len() - 1).expect("fewer leaves than items")
+    }
+
+    fn add_inner(&mut self, parent: u32, above_leaves: bool) -> u32 {
+        let inner =
+            Inner { parent, count: 0, above_leaves, children: [NIL; INNER], sums: [0; INNER] };
+        if let Some(free) = self.free_inners.pop() {
+            self.inners[free as usize] = inner;
+            return free;
+        }
+        self.inners.push(inner);
+        u32::try_from(self.inners.len() - 1).expect("fewer nodes than items")
+    }
+
+    /// Adds a change of visible length to a leaf and everything above it.
+    fn add(&mut self, order: &mut Order, leaf: u32, change: i64) {
+        let changed = |sum: u32| u32::try_from(i64::from(sum) + change).unwrap_or(0);
+        let node = &mut self.leaves[leaf as usize];
+        node.sum = changed(node.sum);
+        let (mut child, mut parent) = (leaf, node.parent);
+        while parent != NIL {
+            let inner = &mut self.inners[parent as usize];
+            let at = inner.children[..inner.count].iter().position(|&c| c == child).unwrap_or(0);
+            inner.sums[at] = changed(inner.sums[at]);
+            child = parent;
+            parent = inner.parent;
+        }
+        order.len = changed(order.len);
+        if order.cursor != leaf {
+            order.cursor = NIL;
+        }
+    }
+
+    /// Moves what is behind the first `keep` items of a full leaf to a new one; returns it.
+    fn split_leaf(&mut self, order: &mut Order, items: &mut Items, left: u32, keep: usize) -> u32 {
+        let right = self.add_leaf(NIL);
+        let node = &mut self.leaves[left as usize];
+        let moved = node.count - keep;
+        let (from_items, from_lens) = (node.items, node.lens);
+        node.count = keep;
+        let moved_sum: u32 = from_lens[keep..keep + moved].iter().sum();
+        node.sum -= moved_sum;
+        let node = &mut self.leaves[right as usize];
+        node.items[..moved].copy_from_slice(&from_items[keep..keep + moved]);
+        node.lens[..moved].copy_from_slice(&from_lens[keep..keep + moved]);
+        node.count = moved;
+        node.sum = moved_sum;
+        for &handle in &from_items[keep..keep + moved] {
+            items[handle].leaf = right;
+        }
+        self.insert_child(order, left, right, moved_sum, true);
+        right
+    }
+
+    /// Hangs a node beside its left neighbour, from whose sum `moved` went over to it.
+    fn insert_child(
+        &mut self,
+        order: &mut Order,
+        left: u32,
+        right: u32,
+        moved: u32,
+        are_leaves: bool,
+    ) {
+        let parent = if are_leaves {
+            self.leaves[left as usize].parent
+        } else {
+            self.inners[left as usize].parent
+        };
+        if parent == NIL {
+            let root = self.add_inner(NIL, are_leaves);
+            let left_sum = order.len - moved;
+            let inner = &mut self.inners[root as usize];
+            inner.count = 2;
+            inner.children[..2].copy_from_slice(&[left, right]);
+            inner.sums[..2].copy_from_slice(&[left_sum, moved]);
+            self.set_parent(left, are_leaves, root);
+            self.set_parent(right, are_leaves, root);
+            order.root = root;
+            order.root_is_leaf = false;
+            return;
+        }
+        let inner = &mut self.inners[parent as usize];
+        let mut at = inner.children[..inner.count].iter().position(|&c| c == left).unwrap_or(0);
+        inner.sums[at] -= moved;
+        at += 1;
+        let mut target = parent;
+        if inner.count == INNER {
+            let keep = if at == INNER { INNER } else { INNER / 2 };
+            let next = self.split_inner(order, parent, keep);
+            if at >= keep && keep < INNER || at == INNER {
+                target = next;
+                at -= keep;
+            }
+        }
+        let inner = &mut self.inners[target as usize];
+        inner.children.copy_within(at..inner.count, at + 1);
+        inner.sums.copy_within(at..inner.count, at + 1);
+        inner.children[at] = right;
+        inner.sums[at] = moved;
+        inner.count += 1;
+        self.set_parent(right, are_leaves, target);
+        // The sums above `target` already hold `moved` where the left neighbour has the same parent.
+        if target != parent && moved > 0 {
+            self.shift(parent, target, moved);
+        }
+    }
+
+    /// Moves an amount of length between two neighbouring inner nodes in the nodes above them.
+    fn shift(&mut self, from: u32, to: u32, amount: u32) {
+        let (mut from, mut to) = (from, to);
+        loop {
+            let (above_from, above_to) =
+                (self.inners[from as usize].parent, self.inners[to as usize].parent);
+            for (node, above, add) in [(from, above_from, false), (to, above_to, true)] {
+                if above == NIL {
+                    continue;
+                }
+                let inner = &mut self.inners[above as usize];
+                let at = inner.children[..inner.count].iter().position(|&c| c == node).unwrap_or(0);
+                if add {
+                    inner.sums[at] += amount;
+                } else {
+                    inner.sums[at] -= amount;
+                }
+            }
+            if above_from == above_to {
+                return;
+            }
+            (from, to) = (above_from, above_to);
+        }
+    }
+
+    fn split_inner(&mut self, order: &mut Order, left: u32, keep: usize) -> u32 {
+        let above_leaves = self.inners[left as usize].above_leaves;
+        let right = self.add_inner(NIL, above_leaves);
+        let node = &mut self.inners[left as usize];
+        let moved = node.count - keep;
+        let (children, sums) = (node.children, node.sums);
+        node.count = keep;
+        let moved_sum: u32 = sums[keep..keep + moved].iter().sum();
+        let node = &mut self.inners[right as usize];
+        node.children[..moved].copy_from_slice(&children[keep..keep + moved]);
+        node.sums[..moved].copy_from_slice(&sums[keep..keep + moved]);
+        node.count = moved;
+        for &child in &children[keep..keep + moved] {
+            self.set_parent(child, above_leaves, right);
+        }
+        self.insert_child(order, left, right, moved_sum, false);
+        right
+    }
+
+    fn set_parent(&mut self, node: u32, is_leaf: bool, parent: u32) {
+        if is_leaf {
+            self.leaves[node as usize].parent = parent;
+        } else {
+            self.inners[node as usize].parent = parent;
+        }
+    }
+
+    fn remove_leaf(&mut self, order: &mut Order, leaf: u32) {
+        if order.cursor == leaf {
+            order.cursor = NIL;
+        }
+        let mut parent = self.leaves[leaf as usize].parent;
+        self.free_leaves.push(leaf);
+        let mut child = leaf;
+        while parent != NIL {
+            let inner = &mut self.inners[parent as usize];
+            let at = inner.children[..inner.count].iter().position(|&c| c == child).unwrap_or(0);
+            inner.children.copy_within(at + 1..inner.count, at);
+            inner.sums.copy_within(at + 1..inner.count, at);
+            inner.count -= 1;
+            if inner.count > 0 {
+                break;
+            }
+            self.free_inners.push(parent);
+            child = parent;
+            parent = self.inners[parent as usize].parent;
+        }
+        if parent == NIL {
+            order.root = NIL;
+            order.root_is_leaf = true;
+            order.cursor = NIL;
+        }
+        while !order.root_is_leaf && self.inners[order.root as usize].count == 1 {
+            let root = order.root;
+            let inner = &self.inners[root as usize];
+            let (only, is_leaf) = (inner.children[0], inner.above_leaves);
+            self.free_inners.push(root);
+            self.set_parent(only, is_leaf, NIL);
+            order.root = only;
+            order.root_is_leaf = is_leaf;
+        }
+    }
+
+    /// The items of an order from left to right, after checking every sum, parent and leaf pointer on the way.
+    pub(crate) fn check(&self, order: &Order, items: &Items) -> Result<Vec<u32>, String> {
+        let mut list = Vec::new();
+        if order.root != NIL {
+            let sum = self.check_node(order.root, order.root_is_leaf, NIL, items, &mut list)?;
+            if sum != order.len {
+                return Err(format!("order: length {} but the tree sums to {sum}", order.len));
+            }
+        }
+        if order.cursor != NIL {
+            let leaf = &self.leaves[order.cursor as usize];
+            let start = leaf.items[..leaf.count].first().map(|&item| self.position(items, item));
+            if start != Some(order.cursor_start) {
+                return Err(format!("order: cursor at {} but {start:?}", order.cursor_start));
+            }
+        }
+        Ok(list)
+    }
+
+    fn check_node(
+        &self,
+        node: u32,
+        is_leaf: bool,
+        parent: u32,
+        items: &Items,
+        list: &mut Vec<u32>,
+    ) -> Result<u32, String> {
+        if is_leaf {
+            let leaf = &self.leaves[node as usize];
+            if leaf.parent != parent || leaf.count == 0 {
+                return Err(format!("order: leaf {node} hangs wrong or is empty"));
+            }
+            for (&item, &len) in leaf.items[..leaf.count].iter().zip(&leaf.lens) {
+                if items[item].leaf != node || items[item].visible() != len {
+                    return Err(format!("order: item {item} is not as its leaf {node} says"));
+                }
+                list.push(item);
+            }
+            let sum: u32 = leaf.lens[..leaf.count].iter().sum();
+            if sum != leaf.sum {
+                return Err(format!("order: leaf {node} sums to {sum}, says {}", leaf.sum));
+            }
+            return Ok(sum);
+        }
+        let inner = &self.inners[node as usize];
+        if inner.parent != parent || inner.count == 0 {
+            return Err(format!("order: node {node} hangs wrong or is empty"));
+        }
+        let mut total = 0;
+        for (&child, &said) in inner.children[..inner.count].iter().zip(&inner.sums) {
+            let sum = self.check_node(child, inner.above_leaves, node, items, list)?;
+            if sum != said {
+                return Err(format!("order: node {node} says {said} of {child}, which has {sum}"));
+            }
+            total += sum;
+        }
+        Ok(total)
+    }
+}

@@ -1,0 +1,699 @@
+//! All items of a document and how they hang together: the one place that links, cuts, joins, deletes and collects them.
+//!
+//! ```text
+//! clients ── clocks ──> items <── order (B-tree a list) ── types <── roots by name
+//!    └ texts, values       └ left, right, origins, parent              └ chains of map keys
+//! ```
+//!
+//! Cutting and joining follow Yjs exactly, since what is joined decides what an update looks like.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+use lib0::{Any, utf16};
+
+use crate::block::{Block, BlockKind, ItemBlock, Parent};
+use crate::changes::Changes;
+use crate::clocks::{Clocks, Place};
+use crate::content::{Content, TypeKind};
+use crate::id::{ClientId, Id};
+use crate::item::{Item, Items, Kind, NIL, Ref};
+use crate::order::{Nodes, Order};
+use crate::run::TextRun;
+
+/// What one client made.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pub(crate) id: ClientId,
+    pub(crate) clocks: Clocks,
+    /// The clock of its next unit: how much of it is known.
+    pub(crate) next: u32,
+    texts: TextRun,
+    values: Vec<Any>,
+    json: Vec<Any>,
+    /// `next` at the start of the transaction numbered `stamp`.
+    before: u32,
+    stamp: u32,
+}
+
+/// The items under one key of a map, oldest to newest; the last is the key's value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chain {
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+}
+
+/// A text, list or map.
+#[derive(Debug, Clone)]
+pub(crate) struct Type {
+    pub(crate) kind: TypeKind,
+    /// The item that holds it; `NIL` for a root.
+    pub(crate) item: u32,
+    /// The number of a root's name.
+    pub(crate) name: u32,
+    /// The first item of the list, deleted or not.
+    pub(crate) start: u32,
+    pub(crate) order: Order,
+    pub(crate) map: BTreeMap<u32, Chain>,
+    /// Whether a format ever stood in it.
+    pub(crate) has_formats: bool,
+}
+
+/// Contents that are neither text nor values.
+#[derive(Debug, Clone)]
+pub(crate) enum Payload {
+    Free,
+    Binary(Vec<u8>),
+    Embed(Any),
+    Format(u32, Any),
+    Doc(String, Any),
+}
+
+/// See the head of this file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Structs {
+    pub(crate) items: Items,
+    pub(crate) nodes: Nodes,
+    pub(crate) clients: Vec<Client>,
+    slots: HashMap<ClientId, u32>,
+    pub(crate) types: Vec<Type>,
+    roots: HashMap<u32, u32>,
+    keys: Vec<Box<str>>,
+    key_numbers: HashMap<Box<str>, u32>,
+    payloads: Vec<Payload>,
+    free_payloads: Vec<u32>,
+    pub(crate) changes: Changes,
+}
+
+fn handle_of(len: usize) -> u32 {
+    u32::try_from(len).expect("fewer than 2^32 entries")
+}
+
+impl Structs {
+    // Names.
+
+    pub(crate) fn slot(&self, client: ClientId) -> Option<u32> {
+        self.slots.get(&client).copied()
+    }
+
+    pub(crate) fn slot_or_add(&mut self, client: ClientId) -> u32 {
+        if let Some(slot) = self.slot(client) {
+            return slot;
+        }
+        let slot = handle_of(self.clients.len());
+        self.clients.push(Client {
+            id: client,
+            clocks: Clocks::default(),
+            next: 0,
+            texts: TextRun::default(),
+            values: Vec::new(),
+            json: Vec::new(),
+            before: 0,
+            stamp: 0,
+        });
+        self.slots.insert(client, slot);
+        slot
+    }
+
+    /// The slots of all clients that made something, highest client first.
+    pub(crate) fn slots_descending(&self) -> Vec<u32> {
+        let mut slots: Vec<u32> = (0..handle_of(self.clients.len()))
+            .filter(|&slot| self.clients[slot as usize].next > 0)
+            .collect();
+        slots.sort_unstable_by_key(|&slot| std::cmp::Reverse(self.clients[slot as usize].id));
+        slots
+    }
+
+    /// How many units of a client are known.
+    pub(crate) fn next(&self, client: ClientId) -> u32 {
+        self.slot(client).map_or(0, |slot| self.clients[slot as usize].next)
+    }
+
+    pub(crate) fn client(&self, slot: u32) -> &Client {
+        &self.clients[slot as usize]
+    }
+
+    pub(crate) fn id(&self, reference: Ref) -> Id {
+        Id { client: self.client(reference.slot).id, clock: reference.clock }
+    }
+
+    pub(crate) fn key_number(&mut self, key: &str) -> u32 {
+        if let Some(&number) = self.key_numbers.get(key) {
+            return number;
+        }
+        let number = handle_of(self.keys.len());
+        self.keys.push(key.into());
+        self.key_numbers.insert(key.into(), number);
+        number
+    }
+
+    pub(crate) fn known_key(&self, key: &str) -> Option<u32> {
+        self.key_numbers.get(key).copied()
+    }
+
+    pub(crate) fn key(&self, number: u32) -> &str {
+        &self.keys[number as usize]
+    }
+
+    /// Returns the root type of a name, made if it is new.
+    pub(crate) fn root(&mut self, name: &str) -> u32 {
+        let number = self.key_number(name);
+        if let Some(&found) = self.roots.get(&number) {
+            return found;
+        }
+        let root = self.add_type(TypeKind::Untyped, NIL, number);
+        self.roots.insert(number, root);
+        root
+    }
+
+    pub(crate) fn known_root(&self, name: &str) -> Option<u32> {
+        self.roots.get(&self.known_key(name)?).copied()
+    }
+
+    fn add_type(&mut self, kind: TypeKind, item: u32, name: u32) -> u32 {
+        self.types.push(Type {
+            kind,
+            item,
+            name,
+            start: NIL,
+            order: Order::default(),
+            map: BTreeMap::new(),
+            has_formats: false,
+        });
+        handle_of(self.types.len() - 1)
+    }
+
+    /// Whether the item that holds a type is deleted.
+    pub(crate) fn is_type_deleted(&self, parent: u32) -> bool {
+        let item = self.types[parent as usize].item;
+        item != NIL && self.items[item].deleted
+    }
+
+    // Transactions.
+
+    /// The clock of a client's next unit when the transaction began.
+    pub(crate) fn before(&self, slot: u32) -> u32 {
+        let client = self.client(slot);
+        if client.stamp == self.changes.number { client.before } else { client.next }
+    }
+
+    /// Counts new units of a client.
+    fn advance(&mut self, slot: u32, len: u32) {
+        let number = self.changes.number;
+        let client = &mut self.clients[slot as usize];
+        if client.stamp != number {
+            client.stamp = number;
+            client.before = client.next;
+            self.changes.touched.push(slot);
+        }
+        client.next += len;
+    }
+
+    // Looking up.
+
+    /// Finds the item that holds a known unit.
+    #[inline]
+    pub(crate) fn find(&self, reference: Ref) -> u32 {
+        let clocks = &self.client(reference.slot).clocks;
+        clocks.get(clocks.find(reference.clock))
+    }
+
+    pub(crate) fn place(&self, handle: u32) -> (u32, Place) {
+        let item = &self.items[handle];
+        (item.slot, self.client(item.slot).clocks.find(item.clock))
+    }
+
+    /// Returns the item that starts at a known unit, after cutting if need be. A collected block is never cut.
+    pub(crate) fn clean_start(&mut self, reference: Ref) -> u32 {
+        let handle = self.find(reference);
+        let item = &self.items[handle];
+        if item.clock < reference.clock && item.kind != Kind::Gc {
+            return self.split(handle, reference.clock - item.clock);
+        }
+        handle
+    }
+
+    /// Returns the item that ends with a known unit, after cutting if need be. A collected block is never cut.
+    pub(crate) fn clean_end(&mut self, reference: Ref) -> u32 {
+        let handle = self.find(reference);
+        let item = &self.items[handle];
+        if reference.clock + 1 < item.end() && item.kind != Kind::Gc {
+            self.split(handle, reference.clock + 1 - item.clock);
+        }
+        handle
+    }
+
+    // Contents.
+
+    pub(crate) fn text(&self, item: &Item) -> &str {
+        debug_assert_eq!(item.kind, Kind::String);
+        self.client(item.slot).texts.slice(item.content, item.len)
+    }
+
+    /// A part of an item's text; a character cut in two is U+FFFD on both sides.
+    pub(crate) fn text_part(&self, item: &Item, from: u32, len: u32) -> Cow<'_, str> {
+        let texts = &self.client(item.slot).texts;
+        let (start, end) = (item.content + from, item.content + from + len);
+        if !texts.is_inside_pair(start) && !texts.is_inside_pair(end) {
+            return Cow::Borrowed(texts.slice(start, len));
+        }
+        let (_, tail) = utf16::split(self.text(item), from as usize);
+        Cow::Owned(utf16::split(&tail, len as usize).0.into_owned())
+    }
+
+    pub(crate) fn values(&self, item: &Item) -> &[Any] {
+        let client = self.client(item.slot);
+        let values = if item.kind == Kind::Json { &client.json } else { &client.values };
+        &values[item.content as usize..(item.content + item.len) as usize]
+    }
+
+    pub(crate) fn payload(&self, item: &Item) -> &Payload {
+        &self.payloads[item.content as usize]
+    }
+
+    fn add_payload(&mut self, payload: Payload) -> u32 {
+        if let Some(free) = self.free_payloads.pop() {
+            self.payloads[free as usize] = payload;
+            return free;
+        }
+        self.payloads.push(payload);
+        handle_of(self.payloads.len() - 1)
+    }
+
+    /// Takes a content in; returns where it is.
+    pub(crate) fn add_content(&mut self, slot: u32, content: Content<'_>) -> u32 {
+        let client = &mut self.clients[slot as usize];
+        match content {
+            Content::Deleted(_) => NIL,
+            Content::String(text, units) => {
+                client.texts.push(&text, units).expect("a client's texts fit 32 bits")
+            }
+            Content::Any(values) => {
+                let start = handle_of(client.values.len());
+                client.values.extend(values.into_owned());
+                start
+            }
+            Content::Json(values) => {
+                let start = handle_of(client.json.len());
+                client.json.extend(values.into_owned());
+                start
+            }
+            Content::Binary(bytes) => self.add_payload(Payload::Binary(bytes.into_owned())),
+            Content::Embed(value) => self.add_payload(Payload::Embed(value.into_owned())),
+            Content::Format(key, value) => {
+                let key = self.key_number(&key);
+                self.add_payload(Payload::Format(key, value.into_owned()))
+            }
+            Content::Doc(guid, options) => {
+                self.add_payload(Payload::Doc(guid.into_owned(), options.into_owned()))
+            }
+            Content::Type(kind) => self.add_type(kind.into_owned(), NIL, NIL),
+        }
+    }
+
+    /// An item or collected block in the form of updates.
+    pub(crate) fn block(&self, handle: u32) -> Block<'_> {
+        let item = &self.items[handle];
+        let client = self.client(item.slot).id;
+        let (clock, len) = (item.clock, item.len);
+        if item.kind == Kind::Gc {
+            return Block { client, clock, len, kind: BlockKind::Gc };
+        }
+        let id = |reference: Ref| (!reference.is_none()).then(|| self.id(reference));
+        let parent = if item.origin.is_none() && item.right_origin.is_none() {
+            let parent = &self.types[item.parent as usize];
+            Some(if parent.item == NIL {
+                Parent::Root(Cow::Borrowed(self.key(parent.name)))
+            } else {
+                let holder = &self.items[parent.item];
+                Parent::Item(self.id(Ref { slot: holder.slot, clock: holder.clock }))
+            })
+        } else {
+            None
+        };
+        let content = match item.kind {
+            Kind::Gc | Kind::Deleted => Content::Deleted(len),
+            Kind::Json => Content::Json(Cow::Borrowed(self.values(item))),
+            Kind::Any => Content::Any(Cow::Borrowed(self.values(item))),
+            Kind::String => Content::String(Cow::Borrowed(self.text(item)), len),
+            Kind::Type => {
+                Content::Type(Cow::Borrowed(&self.types[item.content as usize].kind))
+            }
+            Kind::Binary | Kind::Embed | Kind::Format | Kind::Doc => match self.payload(item) {
+                Payload::Binary(bytes) => Content::Binary(Cow::Borrowed(bytes)),
+                Payload::Embed(value) => Content::Embed(Cow::Borrowed(value)),
+                Payload::Format(key, value) => {
+                    Content::Format(Cow::Borrowed(self.key(*key)), Cow::Borrowed(value))
+                }
+                Payload::Doc(guid, options) => {
+                    Content::Doc(Cow::Borrowed(guid), Cow::Borrowed(options))
+                }
+                Payload::Free => Content::Deleted(len),
+            },
+        };
+        let kind = BlockKind::Item(ItemBlock {
+            origin: id(item.origin),
+            right_origin: id(item.right_origin),
+            parent,
+            key: (item.key != NIL).then(|| Cow::Borrowed(self.key(item.key))),
+            content,
+        });
+        Block { client, clock, len, kind }
+    }
+
+    // Adding.
+
+    /// Adds a collected block at the end of its client.
+    pub(crate) fn push_gc(&mut self, slot: u32, clock: u32, len: u32) {
+        let handle = self.items.add(Item {
+            clock,
+            len,
+            slot,
+            left: NIL,
+            right: NIL,
+            origin: Ref::NONE,
+            right_origin: Ref::NONE,
+            parent: NIL,
+            key: NIL,
+            content: NIL,
+            leaf: NIL,
+            kind: Kind::Gc,
+            deleted: true,
+            keep: false,
+        });
+        self.push(handle);
+    }
+
+    /// Adds an item at the end of its client.
+    pub(crate) fn push(&mut self, handle: u32) {
+        let (slot, clock, len) = {
+            let item = &self.items[handle];
+            (item.slot, item.clock, item.len)
+        };
+        self.advance(slot, len);
+        self.clients[slot as usize].clocks.push(clock, handle);
+    }
+
+    /// Lengthens the last item of a client by units that continue it.
+    pub(crate) fn extend(&mut self, handle: u32, len: u32) {
+        let item = &mut self.items[handle];
+        item.len += len;
+        let (slot, parent) = (item.slot, item.parent);
+        self.advance(slot, len);
+        let order = &mut self.types[parent as usize].order;
+        self.nodes.update(order, &self.items, handle);
+    }
+
+    /// Puts an item behind its left neighbour, or first, in its list or chain.
+    pub(crate) fn link(&mut self, handle: u32) {
+        let (left, parent, key) = {
+            let item = &self.items[handle];
+            (item.left, item.parent, item.key)
+        };
+        let owner = &mut self.types[parent as usize];
+        let right = if left != NIL {
+            std::mem::replace(&mut self.items[left].right, handle)
+        } else if key != NIL {
+            match owner.map.get_mut(&key) {
+                Some(chain) => std::mem::replace(&mut chain.first, handle),
+                None => {
+                    owner.map.insert(key, Chain { first: handle, last: NIL });
+                    NIL
+                }
+            }
+        } else {
+            std::mem::replace(&mut owner.start, handle)
+        };
+        self.items[handle].right = right;
+        if right != NIL {
+            self.items[right].left = handle;
+        } else if key != NIL
+            && let Some(chain) = owner.map.get_mut(&key)
+        {
+            chain.last = handle;
+        }
+        if key == NIL {
+            self.nodes.insert_after(&mut owner.order, &mut self.items, left, handle);
+        }
+    }
+
+    // Cutting and joining.
+
+    /// Cuts an item; returns the right part. Cutting a character in two leaves U+FFFD on both sides, as in Yjs.
+    pub(crate) fn split(&mut self, handle: u32, offset: u32) -> u32 {
+        let left = self.items[handle].clone();
+        debug_assert!(offset > 0 && offset < left.len);
+        let mut right = Item {
+            clock: left.clock + offset,
+            len: left.len - offset,
+            left: handle,
+            origin: Ref { slot: left.slot, clock: left.clock + offset - 1 },
+            leaf: NIL,
+            ..left
+        };
+        let mut left_content = left.content;
+        match left.kind {
+            Kind::String => {
+                let texts = &self.client(left.slot).texts;
+                if texts.is_inside_pair(left.content + offset) {
+                    let whole = self.text(&left).to_owned();
+                    let (head, tail) = utf16::split(&whole, offset as usize);
+                    let texts = &mut self.clients[left.slot as usize].texts;
+                    left_content = texts.push(&head, offset).expect("texts fit 32 bits");
+                    right.content = texts.push(&tail, right.len).expect("texts fit 32 bits");
+                } else {
+                    right.content = left.content + offset;
+                }
+            }
+            Kind::Any | Kind::Json => right.content = left.content + offset,
+            _ => {}
+        }
+        let (slot, place) = self.place(handle);
+        let (clock, key, parent) = (right.clock, right.key, right.parent);
+        let after = right.right;
+        let right = self.items.add(right);
+        let item = &mut self.items[handle];
+        item.len = offset;
+        item.content = left_content;
+        item.right = right;
+        if after != NIL {
+            self.items[after].left = right;
+        }
+        self.clients[slot as usize].clocks.insert_after(place, clock, right);
+        if parent != NIL {
+            let owner = &mut self.types[parent as usize];
+            if key != NIL {
+                if let Some(chain) = owner.map.get_mut(&key)
+                    && chain.last == handle
+                {
+                    chain.last = right;
+                }
+            } else {
+                self.nodes.update(&mut owner.order, &self.items, handle);
+                self.nodes.insert_after(&mut owner.order, &mut self.items, handle, right);
+            }
+        }
+        self.changes.cuts.push(Ref { slot, clock });
+        right
+    }
+
+    /// Whether two neighbours in clock order become one.
+    fn can_join(&self, left: u32, right: u32) -> bool {
+        let (l, r) = (&self.items[left], &self.items[right]);
+        l.kind == r.kind
+            && l.deleted == r.deleted
+            && l.kind.is_mergeable()
+            && (l.kind == Kind::Gc
+                || (r.origin == l.last_ref()
+                    && l.right == right
+                    && l.right_origin == r.right_origin))
+    }
+
+    /// Joins the item at a place with as many to its left as will; returns how many joined.
+    pub(crate) fn join_with_lefts(&mut self, slot: u32, place: Place) -> usize {
+        let mut place = place;
+        let mut joined = 0;
+        loop {
+            let clocks = &self.clients[slot as usize].clocks;
+            let Some(before) = clocks.previous(place) else { return joined };
+            let (left, right) = (clocks.get(before), clocks.get(place));
+            if !self.can_join(left, right) {
+                return joined;
+            }
+            self.join(left, right);
+            self.clients[slot as usize].clocks.remove(place);
+            // Removing behind it leaves the left place where it is.
+            place = before;
+            joined += 1;
+        }
+    }
+
+    fn join(&mut self, left: u32, right: u32) {
+        let r = self.items[right].clone();
+        let l = &self.items[left];
+        let mut content = l.content;
+        match r.kind {
+            Kind::String if l.content + l.len != r.content => {
+                let text = format!("{}{}", self.text(l), self.text(&r));
+                let units = l.len + r.len;
+                let texts = &mut self.clients[r.slot as usize].texts;
+                content = texts.push(&text, units).expect("texts fit 32 bits");
+            }
+            Kind::Any | Kind::Json if l.content + l.len != r.content => {
+                let values = [self.values(l), self.values(&r)].concat();
+                let client = &mut self.clients[r.slot as usize];
+                let all = if r.kind == Kind::Json { &mut client.json } else { &mut client.values };
+                content = handle_of(all.len());
+                all.extend(values);
+            }
+            _ => {}
+        }
+        if r.parent != NIL {
+            let owner = &mut self.types[r.parent as usize];
+            if r.key != NIL {
+                if let Some(chain) = owner.map.get_mut(&r.key)
+                    && chain.last == right
+                {
+                    chain.last = left;
+                }
+            } else {
+                self.nodes.remove(&mut owner.order, &mut self.items, right);
+            }
+            if r.right != NIL {
+                self.items[r.right].left = left;
+            }
+        }
+        let l = &mut self.items[left];
+        l.len += r.len;
+        l.content = content;
+        l.keep |= r.keep;
+        l.right = r.right;
+        if r.parent != NIL && r.key == NIL {
+            self.nodes.update(&mut self.types[r.parent as usize].order, &self.items, left);
+        }
+        self.items.free(right);
+    }
+
+    // Deleting and collecting.
+
+    /// Deletes an item and, if it holds a type, everything in it.
+    pub(crate) fn delete(&mut self, handle: u32) {
+        let mut inside = Vec::new();
+        self.delete_one(handle, &mut inside);
+        while let Some(next) = inside.pop() {
+            self.delete_one(next, &mut inside);
+        }
+    }
+
+    fn delete_one(&mut self, handle: u32, inside: &mut Vec<u32>) {
+        let item = &mut self.items[handle];
+        if item.deleted {
+            return;
+        }
+        item.deleted = true;
+        let (slot, clock, len) = (item.slot, item.clock, item.len);
+        let (parent, key, kind, content) = (item.parent, item.key, item.kind, item.content);
+        if key == NIL {
+            self.nodes.update(&mut self.types[parent as usize].order, &self.items, handle);
+        }
+        self.changes.delete(slot, clock, len);
+        if kind == Kind::Format {
+            self.changes.uncounted.push(Ref { slot, clock });
+        }
+        self.changes.mark(parent, key);
+        if kind != Kind::Type {
+            return;
+        }
+        let owner = &self.types[content as usize];
+        let mut visit = Vec::new();
+        let mut at = owner.start;
+        while at != NIL {
+            visit.push(at);
+            at = self.items[at].right;
+        }
+        visit.extend(owner.map.values().map(|chain| chain.last));
+        for child in visit {
+            let item = &self.items[child];
+            if !item.deleted {
+                inside.push(child);
+            } else if item.clock < self.before(item.slot) {
+                // It will be collected, and may then join its neighbours.
+                self.changes.cuts.push(Ref { slot: item.slot, clock: item.clock });
+            }
+        }
+        self.changes.unmark(content);
+    }
+
+    /// Collects the deleted items of a range of clocks: contents are dropped, children become collected blocks.
+    pub(crate) fn collect(&mut self, slot: u32, clock: u32, end: u32) {
+        let clocks = &self.client(slot).clocks;
+        let handles: Vec<u32> = clocks
+            .iter_from(Some(clocks.find(clock)))
+            .take_while(|&handle| self.items[handle].clock < end)
+            .collect();
+        for handle in handles {
+            let item = &self.items[handle];
+            if item.deleted && !item.keep && item.kind != Kind::Gc {
+                self.collect_one(handle);
+                self.items[handle].kind = Kind::Deleted;
+                self.items[handle].content = NIL;
+            }
+        }
+    }
+
+    fn collect_one(&mut self, handle: u32) {
+        let mut holders = self.drop_content(handle);
+        while let Some(held) = holders.pop() {
+            let owner = &mut self.types[held as usize];
+            let mut order = std::mem::take(&mut owner.order);
+            let start = std::mem::replace(&mut owner.start, NIL);
+            let map = std::mem::take(&mut owner.map);
+            self.nodes.clear(&mut order, &mut self.items);
+            let mut children = Vec::new();
+            for first in std::iter::once(start).chain(map.values().map(|chain| chain.first)) {
+                let mut at = first;
+                while at != NIL {
+                    children.push(at);
+                    at = self.items[at].right;
+                }
+            }
+            for child in children {
+                holders.extend(self.drop_content(child));
+                let item = &mut self.items[child];
+                item.kind = Kind::Gc;
+                item.deleted = true;
+                item.content = NIL;
+                item.parent = NIL;
+                item.key = NIL;
+                item.left = NIL;
+                item.right = NIL;
+                item.origin = Ref::NONE;
+                item.right_origin = Ref::NONE;
+            }
+        }
+    }
+
+    /// Frees what an item holds; returns the type in it, whose children are to be collected.
+    fn drop_content(&mut self, handle: u32) -> Vec<u32> {
+        let item = &self.items[handle];
+        let (from, to) = (item.content as usize, item.content as usize + item.len as usize);
+        match item.kind {
+            Kind::Any => self.clients[item.slot as usize].values[from..to].fill(Any::Undefined),
+            Kind::Json => self.clients[item.slot as usize].json[from..to].fill(Any::Undefined),
+            Kind::Binary | Kind::Embed | Kind::Format | Kind::Doc => {
+                self.payloads[from] = Payload::Free;
+                self.free_payloads.push(item.content);
+            }
+            Kind::Type => return vec![item.content],
+            Kind::Gc | Kind::Deleted | Kind::String => {}
+        }
+        Vec::new()
+    }
+
+    /// Bytes held, as far as the large parts go.
+    pub(crate) fn capacity(&self) -> usize {
+        self.items.capacity()
+            + self.nodes.capacity()
+            + self.clients.iter().map(|client| client.texts.capacity()).sum::<usize>()
+    }
+}

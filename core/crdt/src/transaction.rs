@@ -1,0 +1,273 @@
+//! Transactions: several edits that become one update, and what can be asked of it afterwards.
+
+use crate::content::Content;
+use crate::decoder::{DecoderV1, DecoderV2, Update};
+use crate::delete_set::DeleteSet;
+use crate::delta::{TextChange, text_delta};
+use crate::doc::Doc;
+use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_deletes};
+use crate::error::Error;
+use crate::id::ClientId;
+use crate::integrate::Spot;
+use crate::item::{NIL, Ref};
+use crate::text::Text;
+use crate::value::Shared;
+
+/// A transaction that is open. Dropping it keeps its changes, but only [`Transaction::commit`] tells of them.
+#[derive(Debug)]
+#[must_use = "a transaction tells of its changes when it is committed"]
+pub struct Transaction<'a> {
+    pub(crate) doc: &'a mut Doc,
+    pub(crate) local: bool,
+}
+
+impl<'a> Transaction<'a> {
+    /// The document as it is now.
+    pub fn doc(&self) -> &Doc {
+        self.doc
+    }
+
+    /// Applies an update of the first format as part of this transaction, whole or not at all.
+    ///
+    /// # Errors
+    /// The update is malformed.
+    pub fn apply_v1(&mut self, update: &[u8]) -> Result<(), Error> {
+        self.apply(Update::read::<DecoderV1<'_>>(update)?)
+    }
+
+    /// Applies an update of the second format as part of this transaction, whole or not at all.
+    ///
+    /// # Errors
+    /// The update is malformed.
+    pub fn apply_v2(&mut self, update: &[u8]) -> Result<(), Error> {
+        self.apply(Update::read::<DecoderV2<'_>>(update)?)
+    }
+
+    pub(crate) fn apply(&mut self, update: Update<'_>) -> Result<(), Error> {
+        self.local = false;
+        let doc = &mut *self.doc;
+        doc.structs.apply(&mut doc.passed, &mut doc.pending, update)
+    }
+
+    /// Closes the transaction.
+    pub fn commit(self) -> Commit<'a> {
+        self.doc.close(self.local);
+        Commit { doc: self.doc }
+    }
+
+    /// Inserts a content of ours between two neighbours; returns its item.
+    pub(crate) fn insert(
+        &mut self,
+        parent: u32,
+        key: u32,
+        left: u32,
+        right: u32,
+        content: Content<'_>,
+    ) -> Result<u32, Error> {
+        let structs = &mut self.doc.structs;
+        let slot = self.doc.own;
+        let clock = structs.client(slot).next;
+        let len = u32::try_from(content.len()).map_err(|_| Error::Full)?;
+        if clock.checked_add(len).is_none() {
+            return Err(Error::Full);
+        }
+        let origin = if left == NIL { Ref::NONE } else { structs.items[left].last_ref() };
+        let right_origin = if right == NIL {
+            Ref::NONE
+        } else {
+            let item = &structs.items[right];
+            Ref { slot: item.slot, clock: item.clock }
+        };
+        let spot = Spot { parent, key, left, right, origin, right_origin };
+        Ok(structs.integrate(&mut self.doc.passed, Ref { slot, clock }, spot, len, content))
+    }
+}
+
+impl Doc {
+    /// Ends the open transaction: collects what was deleted, joins what belongs together.
+    pub(crate) fn close(&mut self, local: bool) {
+        self.open = false;
+        let structs = &mut self.structs;
+        structs.changes.normalize();
+        let deletes = std::mem::take(&mut structs.changes.deletes);
+        if self.options.gc {
+            for (slot, range) in deletes.iter().rev() {
+                structs.collect(*slot, range.clock, range.end());
+            }
+        }
+        for &(slot, range) in deletes.iter().rev() {
+            structs.join_around(slot, range.clock, range.end());
+        }
+        structs.changes.deletes = deletes;
+        let touched = std::mem::take(&mut structs.changes.touched);
+        for &slot in &touched {
+            structs.join_new(slot);
+        }
+        structs.changes.touched = touched;
+        let cuts = std::mem::take(&mut structs.changes.cuts);
+        for &cut in cuts.iter().rev() {
+            structs.join_at(cut);
+        }
+        structs.changes.cuts = cuts;
+        if !local && structs.changes.touched.contains(&self.own) {
+            // Somebody else edits under our client id: from now on we use another.
+            let mut seed = self.options.seed ^ self.client().get().rotate_left(17);
+            loop {
+                let client = draw(&mut seed);
+                if self.structs.slot(client).is_none() {
+                    self.options.seed = seed;
+                    self.set_client(client);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Draws a client id of 32 bits, as Yjs's are (`SplitMix64`).
+fn draw(seed: &mut u64) -> ClientId {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *seed;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ClientId::new((mixed ^ (mixed >> 31)) >> 32).expect("32 bits are below 2^53")
+}
+
+impl crate::structs::Structs {
+    /// Joins the items of a deleted range with each other and their neighbours.
+    fn join_around(&mut self, slot: u32, clock: u32, end: u32) {
+        let clocks = &self.client(slot).clocks;
+        let last = clocks.find(end - 1);
+        let mut place = clocks.next(last).unwrap_or(last);
+        loop {
+            let clocks = &self.client(slot).clocks;
+            if clocks.previous(place).is_none() || self.items[clocks.get(place)].clock < clock {
+                return;
+            }
+            // After joining, the place to the left is the joined item: its clock finds it again.
+            let joined = self.join_chain(slot, place);
+            let clocks = &self.client(slot).clocks;
+            match clocks.previous(clocks.find(joined)) {
+                Some(previous) => place = previous,
+                None => return,
+            }
+        }
+    }
+
+    /// Joins the items that a client got in this transaction with each other and the one before.
+    fn join_new(&mut self, slot: u32) {
+        let before = self.before(slot);
+        let client = self.client(slot);
+        if client.next == before {
+            return;
+        }
+        let Some(mut place) = client.clocks.last() else { return };
+        let first = self.items[client.clocks.get(client.clocks.find(before))].clock;
+        loop {
+            let clocks = &self.client(slot).clocks;
+            let clock = self.items[clocks.get(place)].clock;
+            if clock < first || clocks.previous(place).is_none() {
+                return;
+            }
+            let joined = self.join_chain(slot, place);
+            let clocks = &self.client(slot).clocks;
+            match clocks.previous(clocks.find(joined)) {
+                Some(previous) => place = previous,
+                None => return,
+            }
+        }
+    }
+
+    /// Tries to join the item that starts at a cut with its right neighbour, then with its left one.
+    fn join_at(&mut self, cut: Ref) {
+        let clocks = &self.client(cut.slot).clocks;
+        let place = clocks.find(cut.clock);
+        if let Some(next) = clocks.next(place)
+            && self.join_with_lefts(cut.slot, next) > 1
+        {
+            return;
+        }
+        let clocks = &self.client(cut.slot).clocks;
+        let place = clocks.find(cut.clock);
+        if clocks.previous(place).is_some() {
+            self.join_with_lefts(cut.slot, place);
+        }
+    }
+
+    /// Joins leftwards from a place; returns the clock at which the resulting item starts.
+    fn join_chain(&mut self, slot: u32, place: crate::clocks::Place) -> u32 {
+        let clocks = &self.client(slot).clocks;
+        let mut first = place;
+        let start = self.items[clocks.get(place)].clock;
+        let _ = &mut first;
+        let joined = self.join_with_lefts(slot, place);
+        if joined == 0 {
+            return start;
+        }
+        let clocks = &self.client(slot).clocks;
+        self.items[clocks.get(clocks.find(start))].clock
+    }
+}
+
+/// What a transaction changed, until the document changes again.
+#[derive(Debug)]
+pub struct Commit<'a> {
+    pub(crate) doc: &'a Doc,
+}
+
+impl Commit<'_> {
+    /// Whether nothing changed: no update is told then.
+    pub fn is_empty(&self) -> bool {
+        let structs = &self.doc.structs;
+        structs.changes.deletes.is_empty() && structs.changes.touched.is_empty()
+    }
+
+    /// The changes as an update of the first format, byte for byte Yjs's `update` event; `None` if nothing changed.
+    pub fn update_v1(&self) -> Option<Vec<u8>> {
+        self.encode::<EncoderV1>()
+    }
+
+    /// The changes as an update of the second format (`updateV2`); `None` if nothing changed.
+    pub fn update_v2(&self) -> Option<Vec<u8>> {
+        self.encode::<EncoderV2>()
+    }
+
+    fn encode<E: Encoder>(&self) -> Option<Vec<u8>> {
+        if self.is_empty() {
+            return None;
+        }
+        let structs = &self.doc.structs;
+        let mut clients: Vec<(u32, u32)> =
+            structs.changes.touched.iter().map(|&slot| (slot, structs.before(slot))).collect();
+        clients.sort_unstable_by_key(|&(slot, _)| std::cmp::Reverse(structs.client(slot).id));
+        let mut encoder = E::default();
+        structs.write(&mut encoder, &clients);
+        let mut deletes = DeleteSet::default();
+        for (slot, ranges) in structs.changes.deletes_by_slot() {
+            for (_, range) in ranges {
+                deletes.add(structs.client(slot).id, range.clock, range.len);
+            }
+        }
+        write_deletes(&mut encoder, &deletes);
+        Some(encoder.finish())
+    }
+
+    /// Whether a text, map or array changed.
+    pub fn changed(&self, shared: impl Into<Shared>) -> bool {
+        self.doc.structs.changes.has_type(shared.into().handle())
+    }
+
+    /// What changed in a text, in UTF-16 units, without a trailing retain; empty if nothing did.
+    pub fn text_delta(&self, text: Text) -> Vec<TextChange> {
+        if self.doc.structs.changes.has(text.0, NIL) {
+            text_delta(&self.doc.structs, text.0)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The document after the transaction.
+    pub fn doc(&self) -> &Doc {
+        self.doc
+    }
+}

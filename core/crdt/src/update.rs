@@ -1,0 +1,380 @@
+//! Updates without a document: merge, diff, convert, and the state vector of an update.
+//!
+//! The results are Yjs's to the byte. Merging therefore does not join texts (three one-letter updates stay three
+//! structs), takes each unit from the first update that has it, and bridges what is in none of them with a hole.
+
+use lib0::write_var_u64;
+
+use crate::block::{Block, BlockKind};
+use crate::decoder::{Decoder, DecoderV1, DecoderV2, Update};
+use crate::delete_set::DeleteSet;
+use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
+use crate::error::Error;
+use crate::id::{ClientId, StateVector};
+
+/// The first format's update of an empty document.
+pub const EMPTY_V1: [u8; 2] = [0, 0];
+
+/// Merges updates of the first format into one.
+///
+/// # Errors
+/// Any of them is malformed.
+pub fn merge_v1(updates: &[&[u8]]) -> Result<Vec<u8>, Error> {
+    merge::<DecoderV1<'_>, EncoderV1>(updates)
+}
+
+/// Merges updates of the second format into one.
+///
+/// # Errors
+/// Any of them is malformed.
+pub fn merge_v2(updates: &[&[u8]]) -> Result<Vec<u8>, Error> {
+    merge::<DecoderV2<'_>, EncoderV2>(updates)
+}
+
+/// Returns what an update of the first format holds beyond a state vector, and all its deletions.
+///
+/// # Errors
+/// The update is malformed.
+pub fn diff_v1(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Error> {
+    Ok(diff::<EncoderV1>(Update::read::<DecoderV1<'_>>(update)?, than))
+}
+
+/// Returns what an update of the second format holds beyond a state vector, and all its deletions.
+///
+/// # Errors
+/// The update is malformed.
+pub fn diff_v2(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Error> {
+    Ok(diff::<EncoderV2>(Update::read::<DecoderV2<'_>>(update)?, than))
+}
+
+/// Rewrites an update of the first format in the second.
+///
+/// # Errors
+/// The update is malformed.
+pub fn v1_to_v2(update: &[u8]) -> Result<Vec<u8>, Error> {
+    Ok(write::<EncoderV2>(&Update::read::<DecoderV1<'_>>(update)?))
+}
+
+/// Rewrites an update of the second format in the first.
+///
+/// # Errors
+/// The update is malformed.
+pub fn v2_to_v1(update: &[u8]) -> Result<Vec<u8>, Error> {
+    Ok(write::<EncoderV1>(&Update::read::<DecoderV2<'_>>(update)?))
+}
+
+/// Returns the state vector that an update of the first format alone leads to: what is gapless from clock 0 on.
+///
+/// # Errors
+/// The update is malformed.
+pub fn state_vector_v1(update: &[u8]) -> Result<StateVector, Error> {
+    Ok(state_vector(&Update::read::<DecoderV1<'_>>(update)?))
+}
+
+/// Returns the state vector that an update of the second format alone leads to.
+///
+/// # Errors
+/// The update is malformed.
+pub fn state_vector_v2(update: &[u8]) -> Result<StateVector, Error> {
+    Ok(state_vector(&Update::read::<DecoderV2<'_>>(update)?))
+}
+
+/// Checks an update of the first format without applying it.
+///
+/// # Errors
+/// The update is malformed.
+pub fn check_v1(update: &[u8]) -> Result<(), Error> {
+    Update::read::<DecoderV1<'_>>(update)?;
+    Ok(())
+}
+
+/// How much an update holds, for people and tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Info {
+    /// Per client, highest id first: the first clock, the clock after the last unit, and how many structs.
+    pub clients: Vec<(ClientId, u32, u32, usize)>,
+    /// Units that lie in holes of the update.
+    pub missing: u64,
+    /// How many ranges are deleted.
+    pub deleted_ranges: usize,
+    /// How many units are deleted.
+    pub deleted_units: u64,
+}
+
+/// Describes an update of the first format.
+///
+/// # Errors
+/// The update is malformed.
+pub fn info_v1(update: &[u8]) -> Result<Info, Error> {
+    Ok(info(&Update::read::<DecoderV1<'_>>(update)?))
+}
+
+/// Describes an update of the second format.
+///
+/// # Errors
+/// The update is malformed.
+pub fn info_v2(update: &[u8]) -> Result<Info, Error> {
+    Ok(info(&Update::read::<DecoderV2<'_>>(update)?))
+}
+
+fn info(update: &Update<'_>) -> Info {
+    let mut info = Info { clients: Vec::new(), missing: 0, deleted_ranges: 0, deleted_units: 0 };
+    for (client, blocks) in &update.clients {
+        let first = blocks.first().map_or(0, |block| block.clock);
+        let end = blocks.last().map_or(0, Block::end);
+        info.clients.push((*client, first, end, blocks.len()));
+        info.missing +=
+            blocks.iter().filter(|b| b.is_skip()).map(|b| u64::from(b.len)).sum::<u64>();
+    }
+    info.clients.sort_by_key(|entry| std::cmp::Reverse(entry.0));
+    for (_, ranges) in update.deletes.iter() {
+        info.deleted_ranges += ranges.len();
+        info.deleted_units += ranges.iter().map(|range| u64::from(range.len)).sum::<u64>();
+    }
+    info
+}
+
+/// Writes blocks whose number is not known beforehand: a fragment a client, put together at the end.
+struct FragmentWriter<E> {
+    encoder: E,
+    client: Option<ClientId>,
+    written: u64,
+    fragments: Vec<(u64, Vec<u8>)>,
+}
+
+impl<E: Encoder> FragmentWriter<E> {
+    fn new() -> Self {
+        Self { encoder: E::default(), client: None, written: 0, fragments: Vec::new() }
+    }
+
+    fn write(&mut self, block: &Block<'_>, offset: u32) {
+        if self.written > 0 && self.client != Some(block.client) {
+            self.close();
+        }
+        if self.written == 0 {
+            self.client = Some(block.client);
+            self.encoder.client(block.client);
+            write_var_u64(self.encoder.rest(), u64::from(block.clock + offset));
+        }
+        write_block(&mut self.encoder, block, offset);
+        self.written += 1;
+    }
+
+    fn close(&mut self) {
+        if self.written > 0 {
+            self.fragments.push((self.written, std::mem::take(self.encoder.rest())));
+            self.written = 0;
+        }
+    }
+
+    fn finish(mut self, deletes: &mut DeleteSet) -> Vec<u8> {
+        self.close();
+        let rest = self.encoder.rest();
+        write_var_u64(rest, self.fragments.len() as u64);
+        for (written, fragment) in &self.fragments {
+            write_var_u64(rest, *written);
+            rest.extend_from_slice(fragment);
+        }
+        deletes.make_writable();
+        write_deletes(&mut self.encoder, deletes);
+        self.encoder.finish()
+    }
+}
+
+fn write<E: Encoder>(update: &Update<'_>) -> Vec<u8> {
+    let mut writer = FragmentWriter::<E>::new();
+    for block in update.clients.iter().flat_map(|(_, blocks)| blocks) {
+        writer.write(block, 0);
+    }
+    writer.finish(&mut update.deletes.clone())
+}
+
+fn diff<E: Encoder>(mut update: Update<'_>, than: &StateVector) -> Vec<u8> {
+    let mut writer = FragmentWriter::<E>::new();
+    for (client, blocks) in &update.clients {
+        let known = than.get(*client);
+        // The first block written is never a hole; later ones of the same client are written whatever they are.
+        let first = blocks.iter().position(|block| !block.is_skip() && block.end() > known);
+        for (index, block) in blocks.iter().enumerate().skip(first.unwrap_or(blocks.len())) {
+            let offset =
+                if Some(index) == first { known.saturating_sub(block.clock) } else { 0 };
+            writer.write(block, offset);
+        }
+    }
+    writer.finish(&mut update.deletes)
+}
+
+fn state_vector(update: &Update<'_>) -> StateVector {
+    let gapless = |blocks: &Vec<Block<'_>>| {
+        let mut clock = 0;
+        for block in blocks {
+            if block.clock != clock || block.is_skip() {
+                break;
+            }
+            clock = block.end();
+        }
+        clock
+    };
+    update.clients.iter().map(|(client, blocks)| (*client, gapless(blocks))).collect()
+}
+
+/// The blocks of one of several updates that are merged, holes left out.
+struct Source<'a> {
+    blocks: std::vec::IntoIter<Block<'a>>,
+    current: Option<Block<'a>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(update: Update<'a>) -> Self {
+        let blocks: Vec<_> = update
+            .clients
+            .into_iter()
+            .flat_map(|(_, blocks)| blocks)
+            .filter(|block| !block.is_skip())
+            .collect();
+        let mut source = Self { blocks: blocks.into_iter(), current: None };
+        source.advance();
+        source
+    }
+
+    fn advance(&mut self) {
+        self.current = self.blocks.next();
+    }
+
+    fn take(&mut self) -> Option<Block<'a>> {
+        let block = self.current.take();
+        self.advance();
+        block
+    }
+}
+
+fn merge<'a, D: Decoder<'a>, E: Encoder>(updates: &[&'a [u8]]) -> Result<Vec<u8>, Error> {
+    let mut deletes = DeleteSet::default();
+    let mut sources = Vec::with_capacity(updates.len());
+    for bytes in updates {
+        let update = Update::read::<D>(bytes)?;
+        deletes.extend(&update.deletes);
+        sources.push(Source::new(update));
+    }
+    if let [only] = updates {
+        return Ok(only.to_vec());
+    }
+    deletes.normalize();
+    let mut writer = FragmentWriter::<E>::new();
+    // The block that was taken last; it is written as soon as it can't grow any more.
+    let mut pending: Option<Block<'a>> = None;
+    loop {
+        // Highest client first, within a client lowest clock first; equal ones in the order of the updates.
+        sources.retain(|source| source.current.is_some());
+        sort(&mut sources);
+        let Some(source) = sources.first_mut() else { break };
+        let Some(first_client) = source.current.as_ref().map(|block| block.client) else { break };
+        if let Some(last) = pending.as_mut() {
+            let mut moved = false;
+            while source
+                .current
+                .as_ref()
+                .is_some_and(|b| b.end() <= last.end() && b.client >= last.client)
+            {
+                source.advance();
+                moved = true;
+            }
+            let Some(block) = source.current.as_ref() else { continue };
+            if block.client != first_client || (moved && block.clock > last.end()) {
+                continue;
+            }
+            if first_client != last.client {
+                writer.write(last, 0);
+                pending = source.take();
+            } else if last.end() < block.clock {
+                if last.is_skip() {
+                    last.len = block.end() - last.clock;
+                } else {
+                    writer.write(last, 0);
+                    pending = Some(Block {
+                        client: first_client,
+                        clock: last.end(),
+                        len: block.clock - last.end(),
+                        kind: BlockKind::Skip,
+                    });
+                }
+            } else {
+                let overlap = last.end() - block.clock;
+                if overlap > 0 && last.is_skip() {
+                    last.len -= overlap;
+                } else if overlap > 0
+                    && let Some(block) = source.current.take()
+                {
+                    source.current = Some(block.tail(overlap));
+                }
+                let Some(block) = source.current.as_ref() else { continue };
+                let joins = matches!(
+                    (&last.kind, &block.kind),
+                    (BlockKind::Gc, BlockKind::Gc) | (BlockKind::Skip, BlockKind::Skip)
+                );
+                if joins {
+                    last.len += block.len;
+                } else {
+                    if last.len > 0 {
+                        writer.write(last, 0);
+                    }
+                    pending = source.take();
+                }
+            }
+        } else {
+            pending = source.take();
+        }
+        // What follows in the same update without a gap is taken at once.
+        while let (Some(last), Some(next)) = (pending.as_ref(), source.current.as_ref()) {
+            if next.client != first_client || next.clock != last.end() {
+                break;
+            }
+            writer.write(last, 0);
+            pending = source.take();
+        }
+    }
+    if let Some(last) = &pending {
+        writer.write(last, 0);
+    }
+    Ok(writer.finish(&mut deletes))
+}
+
+/// Orders the sources as Yjs's comparison and JavaScript's sort leave them.
+///
+/// The comparison is not consistent: of an item and a collected block with the same id each comes before the other.
+/// Which of them is taken then depends on how V8 sorts short arrays (it finds the first run, reverses it if it
+/// descends, and inserts the others by halving), so that is what is done here.
+fn sort(sources: &mut [Source<'_>]) {
+    let before = |left: &Source<'_>, right: &Source<'_>| match (&left.current, &right.current) {
+        (Some(left), Some(right)) => {
+            let order = right.client.cmp(&left.client).then(left.clock.cmp(&right.clock));
+            let same_kind =
+                matches!(left.kind, BlockKind::Gc) == matches!(right.kind, BlockKind::Gc);
+            order.is_lt() || (order.is_eq() && !same_kind)
+        }
+        _ => false,
+    };
+    if sources.len() < 2 {
+        return;
+    }
+    let descends = before(&sources[1], &sources[0]);
+    let mut run = 2;
+    while run < sources.len() && before(&sources[run], &sources[run - 1]) == descends {
+        run += 1;
+    }
+    if descends {
+        sources[..run].reverse();
+    }
+    for at in run..sources.len() {
+        let (mut low, mut high) = (0, at);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if before(&sources[at], &sources[middle]) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        sources[low..=at].rotate_right(1);
+    }
+}

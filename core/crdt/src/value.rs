@@ -1,0 +1,137 @@
+//! What can be read from a document.
+
+use lib0::Any;
+
+use crate::array::Array;
+use crate::content::TypeKind;
+use crate::item::{Item, Kind};
+use crate::map::Map;
+use crate::structs::{Payload, Structs};
+use crate::text::Text;
+
+/// A shared type inside a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shared {
+    /// A text.
+    Text(Text),
+    /// A map.
+    Map(Map),
+    /// An array.
+    Array(Array),
+    /// A part of an XML tree, kept and passed on.
+    Xml(u32),
+}
+
+impl Shared {
+    pub(crate) fn handle(self) -> u32 {
+        match self {
+            Self::Text(text) => text.0,
+            Self::Map(map) => map.0,
+            Self::Array(array) => array.0,
+            Self::Xml(handle) => handle,
+        }
+    }
+
+    pub(crate) fn of(structs: &Structs, handle: u32) -> Self {
+        match structs.types[handle as usize].kind {
+            TypeKind::Array | TypeKind::Untyped => Self::Array(Array(handle)),
+            TypeKind::Map => Self::Map(Map(handle)),
+            TypeKind::Text => Self::Text(Text(handle)),
+            _ => Self::Xml(handle),
+        }
+    }
+}
+
+impl From<Text> for Shared {
+    fn from(text: Text) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Map> for Shared {
+    fn from(map: Map) -> Self {
+        Self::Map(map)
+    }
+}
+
+impl From<Array> for Shared {
+    fn from(array: Array) -> Self {
+        Self::Array(array)
+    }
+}
+
+/// An element of an array or the value of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A plain value.
+    Any(Any),
+    /// A shared type.
+    Shared(Shared),
+    /// A subdocument, by its guid.
+    Doc(String),
+}
+
+impl Value {
+    /// Returns the text of a string value.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Any(Any::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of a number value.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Any(Any::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Returns the map, if it is one.
+    pub fn as_map(&self) -> Option<Map> {
+        match self {
+            Self::Shared(Shared::Map(map)) => Some(*map),
+            _ => None,
+        }
+    }
+
+    /// The value of a unit of an item that is not deleted.
+    pub(crate) fn of(structs: &Structs, item: &Item, offset: u32) -> Self {
+        match item.kind {
+            Kind::Any | Kind::Json => {
+                Self::Any(structs.values(item)[offset as usize].clone())
+            }
+            Kind::String => Self::Any(Any::String(structs.text_part(item, offset, 1).into_owned())),
+            Kind::Type => Self::Shared(Shared::of(structs, item.content)),
+            Kind::Binary | Kind::Embed | Kind::Doc | Kind::Format => match structs.payload(item) {
+                Payload::Binary(bytes) => Self::Any(Any::Bytes(bytes.clone())),
+                Payload::Embed(value) => Self::Any(value.clone()),
+                Payload::Doc(guid, _) => Self::Doc(guid.clone()),
+                Payload::Format(..) | Payload::Free => Self::Any(Any::Undefined),
+            },
+            Kind::Gc | Kind::Deleted => Self::Any(Any::Undefined),
+        }
+    }
+}
+
+/// A value to be put into an array or under a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum New {
+    /// A plain value.
+    Any(Any),
+    /// An empty array.
+    Array,
+    /// An empty map.
+    Map,
+    /// An empty text.
+    Text,
+    /// A subdocument with this guid and options.
+    Doc(String, Any),
+}
+
+impl<T: Into<Any>> From<T> for New {
+    fn from(value: T) -> Self {
+        Self::Any(value.into())
+    }
+}
