@@ -34,7 +34,7 @@ async function together(page: Page) {
         received_ms: Date.now() - 2000,
         sharing: {
           link: "quire://meet.example.org/5f0c1d3a9b7e4c62a8d1f04be97c3a55#k7Qm4xRwPz9TbL2nVc81",
-          where: "at meet.example.org",
+          where: "meet.example.org",
           here: false,
         },
       })

@@ -18,6 +18,8 @@ import type {
 
 /** How long the text rests before the outline is read again. */
 const OUTLINE_PAUSE_MS = 250
+/** How long the status after a confirmation may take at most. */
+const STATUS_PAUSE_MS = 200
 /** How many events may wait for an editor whose opening is under way. */
 const EARLY_EVENTS = 1000
 
@@ -28,6 +30,8 @@ export interface PaperState {
   readonly paper: Paper
   readonly files: readonly FileEntry[]
   readonly status: Status
+  /** Edits that the replica has not confirmed, so that it can't know of them. */
+  readonly unconfirmed: number
   /** When the status was told, in milliseconds since 1970. */
   readonly told: number
   /** File ids of the tabs, in order. */
@@ -54,6 +58,8 @@ export class PaperStore {
   /** Events for editors whose opening the shell has not answered yet. */
   private readonly early = new Map<number, EditorEvent[]>()
   private asked = 0
+  private readonly unconfirmed = new Map<string, number>()
+  private confirmedTimer: ReturnType<typeof setTimeout> | undefined
   private outlineTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(shell: Shell, paper: Paper) {
@@ -63,6 +69,7 @@ export class PaperStore {
       files: sorted(paper.files),
       status: paper.status,
       told: Date.now(),
+      unconfirmed: 0,
       tabs: [],
       active: null,
       caret: null,
@@ -93,6 +100,7 @@ export class PaperStore {
         break
       case "status":
         this.set({ status: event.status, told: Date.now() })
+        if (this.confirmedTimer !== undefined) this.confirmed()
         break
       case "notice":
         this.note(event.notice)
@@ -147,6 +155,7 @@ export class PaperStore {
     const rest = tabs.filter((tab) => tab !== file)
     const editor = this.editors.get(file)
     this.editors.delete(file)
+    this.setUnconfirmed(file, 0)
     this.set({ tabs: rest })
     if (active === file) {
       const next = rest[Math.min(at, rest.length - 1)]
@@ -241,6 +250,7 @@ export class PaperStore {
         text: () => {
           if (this.current.active === entry.id) this.readOutlineSoon()
         },
+        unconfirmed: (edits) => this.setUnconfirmed(entry.id, edits),
         problem: (problem) => this.warn(problem, entry.id),
       })
       this.editors.set(entry.id, editor)
@@ -272,6 +282,27 @@ export class PaperStore {
     clearTimeout(this.outlineTimer)
     const editor = this.editor()
     this.set({ outline: editor ? outline(editor.lines()) : [] })
+  }
+
+  /**
+   * A confirmation says that the replica has the edit, not that the disk has it. The status after
+   * it says that; until it comes, or there is time enough that it must have come, nothing is level.
+   */
+  private setUnconfirmed(file: string, edits: number) {
+    if (edits > 0) this.unconfirmed.set(file, edits)
+    else this.unconfirmed.delete(file)
+    const all = [...this.unconfirmed.values()].reduce((sum, one) => sum + one, 0)
+    clearTimeout(this.confirmedTimer)
+    this.confirmedTimer = undefined
+    if (all > 0) this.set({ unconfirmed: all })
+    else if (this.current.unconfirmed > 0)
+      this.confirmedTimer = setTimeout(() => this.confirmed(), STATUS_PAUSE_MS)
+  }
+
+  private confirmed() {
+    clearTimeout(this.confirmedTimer)
+    this.confirmedTimer = undefined
+    this.set({ unconfirmed: 0 })
   }
 
   private byNumber(editor: number): OpenFile | undefined {

@@ -12,6 +12,7 @@ import {
   size,
   trouble,
   whereabouts,
+  withUnconfirmed,
 } from "./words"
 
 const NOW = new Date(2026, 10, 30, 13, 20).getTime()
@@ -37,6 +38,14 @@ test("nothing is called saved or sent before it is", () => {
   expect(sentPlace({ network: { kind: "online" }, unsent: 1 }).text).toBe("1 edit not sent")
   expect(sentPlace({ network: { kind: "connecting" }, unsent: 0 }).text).toBe("Connecting")
   expect(sentPlace({ network: { kind: "alone" }, unsent: 0 }).text).toBe("Not shared")
+})
+
+test("what the replica does not know yet is neither saved nor sent", () => {
+  const said = withUnconfirmed(level, 2)
+  expect(savedPlace(said.saved).text).toBe("Saving")
+  expect(sentPlace(said).text).toBe("2 edits not sent")
+  expect(withUnconfirmed(level, 0)).toBe(level)
+  expect(withUnconfirmed({ ...level, network: { kind: "alone" } }, 2).unsent).toBe(0)
 })
 
 test("late is amber, never red", () => {

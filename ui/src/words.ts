@@ -22,6 +22,16 @@ export interface Trouble {
   readonly action: "go-online" | null
 }
 
+/** Returns the status with what this window has typed and the replica does not know yet. */
+export function withUnconfirmed(status: Status, unconfirmed: number): Status {
+  if (unconfirmed === 0) return status
+  return {
+    ...status,
+    saved: status.saved.kind === "saved" ? { kind: "saving" } : status.saved,
+    unsent: status.network.kind === "alone" ? 0 : status.unsent + unconfirmed,
+  }
+}
+
 export function savedPlace(saved: Saved): Place {
   switch (saved.kind) {
     case "saved":
@@ -187,7 +197,7 @@ export function whereabouts(
   return path ? (path.split("/").at(-1) ?? path) : ""
 }
 
-/** Returns what sharing means now, in a sentence. */
+/** Returns where the paper meets, to follow the word "Meets". */
 export function meetsAt(sharing: Sharing): string {
-  return sharing.here ? `on this computer, ${sharing.where}` : sharing.where
+  return sharing.here ? `on this computer, ${sharing.where}` : `at ${sharing.where}`
 }

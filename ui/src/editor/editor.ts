@@ -21,7 +21,7 @@ import type { OpenedEditor, ShellEvent } from "../shell.gen"
 import { openFlag, remoteCursors } from "./cursors"
 import { flash, flashes } from "./flash"
 import { language } from "./latex"
-import { type Authority, Sync, toText } from "./sync"
+import { type Authority, Sync, type SyncListener, toText } from "./sync"
 
 /** Where the caret is, counted as a reader counts: from 1, in characters as they are seen. */
 export interface Caret {
@@ -32,10 +32,9 @@ export interface Caret {
 }
 
 /** What an editor tells its owner. */
-export interface EditorListener {
+export interface EditorListener extends SyncListener {
   caret(caret: Caret): void
   text(): void
-  problem(problem: string): void
 }
 
 /** An open file, on the screen or behind another one. */
@@ -52,7 +51,7 @@ export class OpenFile {
     this.file = opened.file
     this.encoding = opened.encoding
     this.eol = opened.eol
-    this.sync = new Sync(shell, opened, (problem) => listener.problem(problem))
+    this.sync = new Sync(shell, opened, listener)
     const doc = toText(opened.text)
     const head = Math.max(0, Math.min(opened.head ?? 0, doc.length))
     this.view = new EditorView({
@@ -140,6 +139,19 @@ export class OpenFile {
   }
 }
 
+/** CodeMirror's words, as this window writes its own. */
+const phrases = {
+  next: "Next",
+  previous: "Previous",
+  all: "Select all",
+  "match case": "Match case",
+  regexp: "Pattern",
+  "by word": "Whole words",
+  replace: "Replace",
+  "replace all": "Replace all",
+  close: "Close",
+}
+
 function characters(text: string): number {
   let count = 0
   for (const _ of text) count++
@@ -161,6 +173,7 @@ function editing(path: string): Extension {
     EditorView.lineWrapping,
     indentUnit.of("  "),
     search({ top: true }),
+    EditorState.phrases.of(phrases),
     highlightSelectionMatches(),
     keymap.of([...searchKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
     EditorView.contentAttributes.of({

@@ -63,6 +63,7 @@ function desk(replica: Replica) {
   const out: (() => void)[] = []
   const back: (() => void)[] = []
   const problems: string[] = []
+  const unconfirmed: number[] = []
   const listen = (editor: number) =>
     replica.listen(editor, (version, patches) => {
       back.push(() => {
@@ -84,7 +85,10 @@ function desk(replica: Replica) {
     },
   }
   const opened = replica.open()
-  const sync = new Sync(authority, opened, (problem) => problems.push(problem))
+  const sync = new Sync(authority, opened, {
+    unconfirmed: (edits) => unconfirmed.push(edits),
+    problem: (problem) => problems.push(problem),
+  })
   listen(opened.editor)
   const view = new EditorView({
     state: EditorState.create({
@@ -96,6 +100,7 @@ function desk(replica: Replica) {
   return {
     view,
     problems,
+    unconfirmed,
     back,
     text: () => view.state.doc.toString(),
     type: (from: number, to: number, insert: string) =>
@@ -128,6 +133,7 @@ test("what is typed reaches the replica, in the order typed", () => {
   a.settle()
   expect(replica.text.toString()).toBe("abcd\ne")
   expect(a.text()).toBe("abcd\ne")
+  expect(a.unconfirmed).toEqual([1, 2, 1, 0])
 })
 
 test("an edit on an old version is sent again, on the newest", () => {

@@ -18,6 +18,13 @@ const CARET_PAUSE_MS = 30
 /** How long to wait after a refused edit before asking for the text anew. */
 const RETRY_MS = 1000
 
+/** What a conversation tells its owner. */
+export interface SyncListener {
+  /** How many edits the replica has not confirmed, whenever it changes. */
+  unconfirmed(edits: number): void
+  problem(problem: string): void
+}
+
 /** The part of the shell that an editor talks to. */
 export type Authority = Pick<Shell, "edit" | "openEditor" | "closeEditor" | "setCursor">
 
@@ -64,7 +71,7 @@ export class Sync {
   readonly extension: Extension
   private readonly shell: Authority
   private readonly file: string
-  private readonly report: (problem: string) => void
+  private readonly listener: SyncListener
   private view: EditorView | null = null
   private editor: number
   /** The text at the newest version seen, that is, without edits not yet confirmed. */
@@ -72,21 +79,27 @@ export class Sync {
   /** The replica's version minus collab's own count; changes only when the text was asked for anew. */
   private offset = 0
   private underWay = false
+  private unconfirmed = 0
   private caretMoved = false
   private caretTimer: ReturnType<typeof setTimeout> | undefined
   private retryTimer: ReturnType<typeof setTimeout> | undefined
   private asking = false
   private closed = false
 
-  constructor(shell: Authority, opened: OpenedEditor, report: (problem: string) => void) {
+  constructor(shell: Authority, opened: OpenedEditor, listener: SyncListener) {
     this.shell = shell
     this.file = opened.file
     this.editor = opened.editor
-    this.report = report
+    this.listener = listener
     this.confirmed = toText(opened.text)
     this.extension = [
       collab({ startVersion: opened.version, clientID: OWN }),
       EditorView.updateListener.of((update) => {
+        const unconfirmed = sendableUpdates(update.state).length
+        if (unconfirmed !== this.unconfirmed) {
+          this.unconfirmed = unconfirmed
+          listener.unconfirmed(unconfirmed)
+        }
         const local = update.transactions.some((tr) => !tr.annotation(Transaction.remote))
         if (local && (update.selectionSet || update.docChanged)) this.caretMoved = true
         if (local && update.docChanged) this.push()
@@ -169,7 +182,7 @@ export class Sync {
     this.closed = true
     clearTimeout(this.caretTimer)
     clearTimeout(this.retryTimer)
-    if (tell) this.shell.closeEditor(this.editor).catch((e) => this.report(sentence(e)))
+    if (tell) this.shell.closeEditor(this.editor).catch((e) => this.listener.problem(sentence(e)))
   }
 
   private version(view: EditorView): number {
@@ -193,7 +206,7 @@ export class Sync {
       })
       .catch((error) => {
         if (this.closed) return
-        this.report(sentence(error))
+        this.listener.problem(sentence(error))
         this.retryTimer = setTimeout(() => void this.askAnew(), RETRY_MS)
       })
   }
@@ -209,7 +222,7 @@ export class Sync {
       const { anchor, head } = view.state.selection.main
       this.shell
         .setCursor({ editor: this.editor, version: this.version(view), anchor, head })
-        .catch((e) => this.report(sentence(e)))
+        .catch((e) => this.listener.problem(sentence(e)))
     }, CARET_PAUSE_MS)
   }
 
@@ -250,7 +263,7 @@ export class Sync {
       this.push()
     } catch (error) {
       this.asking = false
-      this.report(sentence(error))
+      this.listener.problem(sentence(error))
       this.retryTimer = setTimeout(() => void this.askAnew(), RETRY_MS)
     }
   }

@@ -11,6 +11,7 @@ import {
   savedPlace,
   sentPlace,
   type Tone,
+  withUnconfirmed,
 } from "../words"
 import { Icon, type IconName } from "./icons"
 import { useNow } from "./use-now"
@@ -72,7 +73,9 @@ function Places({ status }: { status: Status }) {
 
 export function StatusBar() {
   const paper = usePaper()
-  const status = usePaperState((state) => state.status)
+  const told = usePaperState((state) => state.status)
+  const unconfirmed = usePaperState((state) => state.unconfirmed)
+  const status = withUnconfirmed(told, unconfirmed)
   const caret = usePaperState((state) => state.caret)
   const form = usePaperState((state) => state.form)
   const { kind } = status.network
