@@ -144,7 +144,7 @@ fn is_temporary(lower: &str) -> bool {
         && lower.starts_with("sed")
         && lower.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let sync = lower.starts_with(".syncthing.") || lower.starts_with("~syncthing~");
-    let own = lower.starts_with(".quire-") && lower.ends_with(".tmp");
+    let own = lower.starts_with('.') && lower.ends_with(".quire-tmp");
     let system =
         matches!(lower, ".ds_store" | "thumbs.db" | "desktop.ini" | ".directory" | "ehthumbs.db")
             || lower.starts_with("._");
@@ -215,7 +215,7 @@ mod tests {
             "Thumbs.db",
             "main.tex___jb_tmp___",
             "fig/._a.png",
-            ".quire-0f3a.tmp",
+            ".0f3a9c.quire-tmp",
         ] {
             check(path, Some(Ignored::Temporary));
         }

@@ -11,11 +11,11 @@ mod ids;
 mod kinds;
 mod names;
 mod text_format;
-// mod tree;
+mod tree;
 
 pub use difference::{Edit, difference};
 pub use ids::{FileId, IdError, PaperId};
 pub use kinds::{Ignored, MAX_BLOB_BYTES, MAX_TEXT_BYTES, ignored};
 pub use names::{NameError, PaperPath};
 pub use text_format::{Decoded, Encoding, Eol, NotText, TextFormat, Unwritable, decode, encode};
-// pub use tree::{Entry, Kind, Place, Tree};
+pub use tree::{Entry, Kind, Place, Tree, places};
