@@ -175,7 +175,7 @@ impl Document {
     }
 
     fn reads_back(&self, state: &[u8]) -> bool {
-        let mut scratch = Doc::new(self.doc.client(), Options { gc: false });
+        let mut scratch = Doc::new(self.doc.client(), Options { gc: false, ..Options::default() });
         scratch.apply_v2(state).is_ok() && scratch.state_vector() == self.doc.state_vector()
     }
 }
@@ -208,7 +208,7 @@ fn load(log: &Log, name: &str, client: ClientId) -> Result<Loaded, StoreError> {
         index.document(name).map(|known| (known.snapshots.clone(), known.updates.clone()))
     });
     let (snapshots, updates) = known.unwrap_or_default();
-    let mut doc = Doc::new(client, Options { gc: false });
+    let mut doc = Doc::new(client, Options { gc: false, ..Options::default() });
     let mut last = Lsn::ZERO;
     let mut snapshot_len = 0;
     for lsn in snapshots.iter().rev() {
@@ -250,7 +250,7 @@ fn load_snapshot(
     if let Some(snapshot) = Snapshot::read(log.disk(), &path)?
         && snapshot.name == name
     {
-        let mut doc = Doc::new(client, Options { gc: false });
+        let mut doc = Doc::new(client, Options { gc: false, ..Options::default() });
         if doc.apply_v2(&snapshot.state).is_ok() {
             return Ok(Some((doc, snapshot.state.len())));
         }
