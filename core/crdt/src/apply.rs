@@ -133,8 +133,8 @@ impl Structs {
                         continue;
                     }
                     Needs::Missing(client) => {
-                        let next = find(&queues, client)
-                            .and_then(|queue| queues[queue].blocks.next());
+                        let next =
+                            find(&queues, client).and_then(|queue| queues[queue].blocks.next());
                         if let Some(needed) = next {
                             stack.push(head);
                             stack.push(needed);
@@ -221,9 +221,8 @@ impl Structs {
             spot.right_origin = to_ref(self, id);
             spot.right = self.clean_start(spot.right_origin);
         }
-        let is_gc = |structs: &Self, handle: u32| {
-            handle != NIL && structs.items[handle].kind == Kind::Gc
-        };
+        let is_gc =
+            |structs: &Self, handle: u32| handle != NIL && structs.items[handle].kind == Kind::Gc;
         if is_gc(self, spot.left) || is_gc(self, spot.right) {
             self.push_gc(slot, clock, len);
             return;

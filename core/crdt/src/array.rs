@@ -32,8 +32,7 @@ impl Array {
             return None;
         }
         let structs = &doc.structs;
-        let (handle, offset) =
-            structs.nodes.find(&structs.types[self.0 as usize].order, index);
+        let (handle, offset) = structs.nodes.find(&structs.types[self.0 as usize].order, index);
         Some(Value::of(structs, &structs.items[handle], offset))
     }
 
@@ -72,7 +71,8 @@ impl Array {
     pub fn push(self, transaction: &mut Transaction<'_>, values: Vec<New>) -> Result<(), Error> {
         self.check(transaction.doc, 0, 0)?;
         let structs = &mut transaction.doc.structs;
-        let (mut left, mut right) = seek(structs, self.0, structs.types[self.0 as usize].order.len());
+        let (mut left, mut right) =
+            seek(structs, self.0, structs.types[self.0 as usize].order.len());
         while right != NIL {
             left = right;
             right = structs.items[right].right;

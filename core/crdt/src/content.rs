@@ -57,11 +57,9 @@ impl<'a> Content<'a> {
         match self {
             Self::Deleted(len) | Self::String(_, len) => *len as usize,
             Self::Json(values) | Self::Any(values) => values.len(),
-            Self::Binary(_)
-            | Self::Embed(_)
-            | Self::Format(..)
-            | Self::Type(_)
-            | Self::Doc(..) => 1,
+            Self::Binary(_) | Self::Embed(_) | Self::Format(..) | Self::Type(_) | Self::Doc(..) => {
+                1
+            }
         }
     }
 

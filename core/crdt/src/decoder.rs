@@ -221,7 +221,9 @@ impl<'a> Update<'a> {
         for _ in 0..clients {
             let structs = decoder.rest().var_u64()?;
             if structs > budget {
-                return Err(decoder.rest().error("more structs than an update of this size can hold"));
+                return Err(decoder
+                    .rest()
+                    .error("more structs than an update of this size can hold"));
             }
             budget -= structs;
             let client = decoder.client()?;
@@ -261,7 +263,8 @@ fn read_block<'a, D: Decoder<'a>>(
         10 => (decoder.rest().var_u64()?, BlockKind::Skip),
         number => {
             let item = read_item(decoder, info, number)?;
-            let own = |id: Option<Id>| id.is_some_and(|id| id.client == client && id.clock >= clock);
+            let own =
+                |id: Option<Id>| id.is_some_and(|id| id.client == client && id.clock >= clock);
             let parent = match item.parent {
                 Some(Parent::Item(id)) => Some(id),
                 _ => None,
@@ -304,10 +307,7 @@ fn read_item<'a, D: Decoder<'a>>(
     Ok(ItemBlock { origin, right_origin, parent, key, content: read_content(decoder, number)? })
 }
 
-fn read_content<'a, D: Decoder<'a>>(
-    decoder: &mut D,
-    number: u8,
-) -> Result<Content<'a>, ReadError> {
+fn read_content<'a, D: Decoder<'a>>(decoder: &mut D, number: u8) -> Result<Content<'a>, ReadError> {
     Ok(match number {
         1 => {
             let len = decoder.len()?;
@@ -318,7 +318,8 @@ fn read_content<'a, D: Decoder<'a>>(
             let mut values = Vec::new();
             for _ in 0..count {
                 let (text, _) = decoder.string()?;
-                let value = if text == "undefined" { Some(Any::Undefined) } else { json::parse(&text) };
+                let value =
+                    if text == "undefined" { Some(Any::Undefined) } else { json::parse(&text) };
                 values.push(value.ok_or_else(|| decoder.rest().error("not JSON"))?);
                 // Lengths of strings may be one run: an empty one costs nothing, but it is no JSON either.
             }

@@ -203,12 +203,7 @@ pub(crate) fn write_block<E: Encoder>(encoder: &mut E, block: &Block<'_>, offset
     }
 }
 
-fn write_item<E: Encoder>(
-    encoder: &mut E,
-    origin: Option<Id>,
-    item: &ItemBlock<'_>,
-    offset: u32,
-) {
+fn write_item<E: Encoder>(encoder: &mut E, origin: Option<Id>, item: &ItemBlock<'_>, offset: u32) {
     encoder.info(
         item.content.number()
             | if origin.is_some() { 0x80 } else { 0 }

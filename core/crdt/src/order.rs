@@ -194,7 +194,8 @@ impl Nodes {
                 self.free_leaves.push(node);
             } else {
                 let inner = &self.inners[node as usize];
-                stack.extend(inner.children[..inner.count].iter().map(|&c| (c, inner.above_leaves)));
+                stack
+                    .extend(inner.children[..inner.count].iter().map(|&c| (c, inner.above_leaves)));
                 self.free_inners.push(node);
             }
         }

@@ -336,9 +336,7 @@ impl Structs {
             Kind::Json => Content::Json(Cow::Borrowed(self.values(item))),
             Kind::Any => Content::Any(Cow::Borrowed(self.values(item))),
             Kind::String => Content::String(Cow::Borrowed(self.text(item)), len),
-            Kind::Type => {
-                Content::Type(Cow::Borrowed(&self.types[item.content as usize].kind))
-            }
+            Kind::Type => Content::Type(Cow::Borrowed(&self.types[item.content as usize].kind)),
             Kind::Binary | Kind::Embed | Kind::Format | Kind::Doc => match self.payload(item) {
                 Payload::Binary(bytes) => Content::Binary(Cow::Borrowed(bytes)),
                 Payload::Embed(value) => Content::Embed(Cow::Borrowed(value)),

@@ -196,8 +196,7 @@ fn diff<E: Encoder>(mut update: Update<'_>, than: &StateVector) -> Vec<u8> {
         // The first block written is never a hole; later ones of the same client are written whatever they are.
         let first = blocks.iter().position(|block| !block.is_skip() && block.end() > known);
         for (index, block) in blocks.iter().enumerate().skip(first.unwrap_or(blocks.len())) {
-            let offset =
-                if Some(index) == first { known.saturating_sub(block.clock) } else { 0 };
+            let offset = if Some(index) == first { known.saturating_sub(block.clock) } else { 0 };
             writer.write(block, offset);
         }
     }

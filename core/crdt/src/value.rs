@@ -99,9 +99,7 @@ impl Value {
     /// The value of a unit of an item that is not deleted.
     pub(crate) fn of(structs: &Structs, item: &Item, offset: u32) -> Self {
         match item.kind {
-            Kind::Any | Kind::Json => {
-                Self::Any(structs.values(item)[offset as usize].clone())
-            }
+            Kind::Any | Kind::Json => Self::Any(structs.values(item)[offset as usize].clone()),
             Kind::String => Self::Any(Any::String(structs.text_part(item, offset, 1).into_owned())),
             Kind::Type => Self::Shared(Shared::of(structs, item.content)),
             Kind::Binary | Kind::Embed | Kind::Doc | Kind::Format => match structs.payload(item) {
