@@ -14,8 +14,14 @@ mod clock;
 mod problem;
 mod paper_toml;
 mod presence;
-mod notification;
 mod editor;
+mod notification;
+mod documents;
+mod folder;
+mod watch;
+mod mirror;
+mod connection;
+mod event_loop;
 mod replica;
 
 pub use editor::{Change, Edit, EditorId, Opened, Patch, Selection};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Why a request was not carried out. All is as it was before the request.
 ///
 /// Its text says what happened and what to do, and is fit to be shown.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The folder is not there, no folder, or may not be read or written.
@@ -92,4 +92,11 @@ pub enum Problem {
     /// The replica has ended.
     #[error("The paper is closed.")]
     Closed,
+}
+
+impl Problem {
+    /// Will waiting not help?
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Store { .. } | Self::Closed)
+    }
 }

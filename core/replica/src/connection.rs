@@ -1,0 +1,562 @@
+//! The paper's connection to a server: rooms, figures, people, and what is known to be there.
+//!
+//! Puts together the link (a socket that comes back), the peer (what was said in which room) and
+//! the documents. "Sent" is what the server has acknowledged as durable, nothing else.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use client::{Invitation, Link, LinkEvent, Papers, PapersError, Wire};
+use crdt::StateVector;
+use paper::MAX_BLOB_BYTES;
+use protocol::awareness::TICK_MS;
+use protocol::{Awareness, Heard, Peer};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use crate::clock::wall_ms;
+use crate::documents::{Documents, Failure, Name, News, Origin};
+use crate::notification::Network;
+use crate::presence::Said;
+
+/// How many figures travel at once.
+const BLOBS_AT_ONCE: usize = 2;
+/// A figure that did not go is tried again after a pause that grows from ...
+const BLOB_RETRY_FIRST: Duration = Duration::from_millis(500);
+/// ... to this.
+const BLOB_RETRY_LAST: Duration = Duration::from_secs(30);
+/// How many states of others are kept in a room.
+const MAX_PEOPLE: usize = 1_000;
+
+/// What came of a figure's journey.
+#[derive(Debug)]
+pub(crate) enum BlobEvent {
+    /// It came.
+    Here(String, Vec<u8>),
+    /// The server has it.
+    There(String),
+    /// It did not go.
+    Failed(String, PapersError),
+}
+
+/// What the loop has to know of a round with the connection.
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    /// Cursors or people may have changed in these rooms.
+    pub(crate) presence: BTreeSet<Name>,
+    /// Documents came whole, or figures came: the folder may have to be laid out.
+    pub(crate) arrived: bool,
+    /// What a person should hear.
+    pub(crate) warnings: Vec<String>,
+}
+
+#[derive(Debug)]
+enum State {
+    Connecting,
+    Online,
+    Lost { since_ms: u64, problem: String, retry_ms: Option<u64> },
+    Refused { problem: String },
+}
+
+#[derive(Debug)]
+struct Failing {
+    due: Instant,
+    pause: Duration,
+}
+
+pub(crate) struct Connection {
+    invitation: Invitation,
+    link: Link,
+    wire: Option<Wire>,
+    peer: Peer,
+    state: State,
+    rooms: BTreeSet<Name>,
+    awareness: BTreeMap<Name, Awareness>,
+    said: BTreeMap<Name, Said>,
+    papers: Papers,
+    runtime: Handle,
+    blob_events: mpsc::UnboundedSender<BlobEvent>,
+    travelling: BTreeSet<String>,
+    failing: BTreeMap<String, Failing>,
+    /// Figures that the server is known to have.
+    there: BTreeSet<String>,
+    received_ms: Option<u64>,
+    started: Instant,
+    ticked_ms: u64,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    pub(crate) fn start(
+        runtime: &Handle,
+        invitation: Invitation,
+        events: mpsc::Sender<LinkEvent>,
+        blob_events: mpsc::UnboundedSender<BlobEvent>,
+        offline: bool,
+        now: Instant,
+    ) -> Result<Self, PapersError> {
+        let (server, secret) = (invitation.server.clone(), invitation.secret.clone());
+        let papers = Papers::new(server.clone(), invitation.paper(), secret.clone())?;
+        let link = Link::connect(runtime, server, events);
+        link.set_offline(offline);
+        Ok(Self {
+            invitation,
+            link,
+            wire: None,
+            peer: Peer::server(secret),
+            state: State::Connecting,
+            rooms: BTreeSet::new(),
+            awareness: BTreeMap::new(),
+            said: BTreeMap::new(),
+            papers,
+            runtime: runtime.clone(),
+            blob_events,
+            travelling: BTreeSet::new(),
+            failing: BTreeMap::new(),
+            there: BTreeSet::new(),
+            received_ms: None,
+            started: now,
+            ticked_ms: 0,
+        })
+    }
+
+    pub(crate) fn invitation(&self) -> &Invitation {
+        &self.invitation
+    }
+
+    pub(crate) fn set_offline(&mut self, offline: bool) {
+        self.link.set_offline(offline);
+        if !offline {
+            self.state = State::Connecting;
+            self.link.retry_now();
+        }
+    }
+
+    /// Returns how it stands, apart from being offline by choice.
+    pub(crate) fn network(&self) -> Network {
+        match &self.state {
+            State::Connecting => Network::Connecting,
+            State::Online => Network::Online,
+            State::Lost { since_ms, problem, retry_ms } => Network::Unreachable {
+                since_ms: *since_ms,
+                problem: problem.clone(),
+                retry_ms: *retry_ms,
+            },
+            State::Refused { problem } => Network::Refused { problem: problem.clone() },
+        }
+    }
+
+    /// Returns how many changes the server has not acknowledged, figures counted.
+    pub(crate) fn unsent(&self, documents: &Documents) -> u64 {
+        self.peer.unacknowledged().updates + self.blobs_to_send(documents).count() as u64
+    }
+
+    pub(crate) fn unsent_in(&self, name: Name, documents: &Documents) -> bool {
+        let standing = self.peer.standing(&room(documents, name));
+        standing.is_some_and(|standing| !standing.unacknowledged.is_empty())
+    }
+
+    pub(crate) fn received_ms(&self) -> Option<u64> {
+        self.received_ms
+    }
+
+    /// Have all documents come that the paper has as far as we know?
+    pub(crate) fn has_received(&self, documents: &Documents) -> bool {
+        documents.names().into_iter().all(|name| {
+            self.peer.standing(&room(documents, name)).is_some_and(|standing| standing.received)
+        })
+    }
+
+    /// Have both sides the same, durable there?
+    pub(crate) fn is_level(&self, documents: &Documents) -> bool {
+        matches!(self.state, State::Online)
+            && documents.names().into_iter().all(|name| {
+                self.peer.standing(&room(documents, name)).is_some_and(|there| there.is_level())
+            })
+            && self.blobs_to_send(documents).next().is_none()
+            && documents.missing_blobs().is_empty()
+    }
+
+    /// Returns when there is something to do.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        let tick = self.started + Duration::from_millis(self.ticked_ms + TICK_MS);
+        let failing = self.failing.values().map(|failing| failing.due).min();
+        matches!(self.state, State::Online)
+            .then_some(tick)
+            .into_iter()
+            .chain(failing)
+            .min()
+    }
+
+    /// Takes in what happened on the link.
+    pub(crate) fn on_link(
+        &mut self,
+        event: LinkEvent,
+        documents: &mut Documents,
+        now: Instant,
+        round: &mut Round,
+    ) -> Result<(), Failure> {
+        match event {
+            LinkEvent::Connected(wire) => {
+                self.wire = Some(wire);
+                self.peer.connected();
+                self.rooms.clear();
+                self.enter_rooms(documents, now);
+            }
+            LinkEvent::Frame(frame) => self.on_frame(&frame, documents, now, round)?,
+            LinkEvent::Lost { problem, retry_ms } => {
+                self.on_lost(round);
+                let since_ms = match &self.state {
+                    State::Lost { since_ms, .. } => *since_ms,
+                    _ => wall_ms(),
+                };
+                if !matches!(self.state, State::Refused { .. }) {
+                    self.state = State::Lost { since_ms, problem, retry_ms };
+                }
+            }
+            LinkEvent::Refused { problem, retry_ms: _ } => {
+                self.on_lost(round);
+                self.state = State::Refused { problem };
+            }
+        }
+        self.flush();
+        Ok(())
+    }
+
+    fn on_lost(&mut self, round: &mut Round) {
+        self.wire = None;
+        self.peer.lost();
+        round.presence.extend(self.awareness.keys());
+        self.awareness.clear();
+    }
+
+    /// Joins the rooms of documents that are new, leaves those of removed ones.
+    pub(crate) fn enter_rooms(&mut self, documents: &Documents, now: Instant) {
+        if self.wire.is_none() {
+            // Noted, so that what is made meanwhile is counted.
+            for name in documents.names() {
+                self.peer.join(&room(documents, name), &StateVector::default());
+            }
+            return;
+        }
+        let wanted: BTreeSet<Name> = documents.names().into_iter().collect();
+        for &name in self.rooms.difference(&wanted) {
+            self.peer.leave(&room(documents, name));
+            self.awareness.remove(&name);
+        }
+        let new: Vec<Name> = wanted.difference(&self.rooms).copied().collect();
+        for name in new {
+            if let Some(doc) = documents.doc(name) {
+                self.peer.join(&room(documents, name), &doc.state_vector());
+            }
+            let mut awareness = Awareness::of(documents.client().get(), self.ms(now));
+            awareness.set(self.said.get(&name).map(Said::write), self.ms(now));
+            self.awareness.insert(name, awareness);
+        }
+        self.rooms = wanted;
+        self.flush();
+    }
+
+    fn on_frame(
+        &mut self,
+        frame: &[u8],
+        documents: &mut Documents,
+        now: Instant,
+        round: &mut Round,
+    ) -> Result<(), Failure> {
+        let heard = match self.peer.hear(frame) {
+            Ok(heard) => heard,
+            Err(error) => {
+                round.warnings.push(format!("The server sent something that makes no sense: {error}."));
+                return Ok(());
+            }
+        };
+        for heard in heard {
+            self.on_heard(heard, documents, now, round)?;
+        }
+        Ok(())
+    }
+
+    fn on_heard(
+        &mut self,
+        heard: Heard<'_>,
+        documents: &mut Documents,
+        now: Instant,
+        round: &mut Round,
+    ) -> Result<(), Failure> {
+        match heard {
+            Heard::Allowed { room, .. } => {
+                self.state = State::Online;
+                if let Some(name) = self.name(&room, documents) {
+                    self.send_awareness(name, documents);
+                }
+            }
+            Heard::Denied { reason, .. } => {
+                let problem = if reason.is_empty() { "the link is not valid there" } else { reason };
+                self.state = State::Refused { problem: problem.to_owned() };
+            }
+            Heard::StateVector { room, state } => {
+                let lacking = self
+                    .name(&room, documents)
+                    .and_then(|name| documents.doc(name))
+                    .map(|doc| doc.diff_v1(&state));
+                if let Some(lacking) = lacking {
+                    self.peer.answer(&room, &lacking);
+                }
+            }
+            Heard::Update { room, update, answer } => {
+                let Some(name) = self.name(&room, documents) else { return Ok(()) };
+                self.on_update(name, &room, update, answer, documents, round)?;
+            }
+            Heard::Refused { .. } => round.warnings.push(
+                "The server did not take a change. It stays here; ask for a new link.".to_owned(),
+            ),
+            Heard::Awareness { room, update } => {
+                let Some(name) = self.name(&room, documents) else { return Ok(()) };
+                let now_ms = self.ms(now);
+                let Some(awareness) = self.awareness.get_mut(&name) else { return Ok(()) };
+                if awareness.states().count() > MAX_PEOPLE {
+                    return Ok(());
+                }
+                match awareness.apply(update, now_ms) {
+                    Ok(change) => {
+                        if change.removed.contains(&documents.client().get()) {
+                            self.send_awareness(name, documents);
+                        }
+                        round.presence.insert(name);
+                    }
+                    Err(error) => round.warnings.push(format!("A person's cursor makes no sense: {error}.")),
+                }
+            }
+            Heard::AwarenessQuery { room } => {
+                if let Some(name) = self.name(&room, documents) {
+                    self.send_awareness(name, documents);
+                }
+            }
+            Heard::Left { room, reason } => {
+                if let Some(name) = self.name(&room, documents) {
+                    self.rooms.remove(&name);
+                    self.peer.leave(&room);
+                    if !reason.is_empty() {
+                        round.warnings.push(format!("The server closed a room: {reason}."));
+                    }
+                }
+            }
+            Heard::Token { .. } | Heard::Acknowledged { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn on_update(
+        &mut self,
+        name: Name,
+        room: &str,
+        update: &[u8],
+        answer: bool,
+        documents: &mut Documents,
+        round: &mut Round,
+    ) -> Result<(), Failure> {
+        let before = documents.written();
+        match documents.apply(name, Origin::Network, update) {
+            Ok(()) => {}
+            Err(error) if error.is_of_the_update() => {
+                round.warnings.push(format!("A change from the server was not taken: {error}."));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+        if documents.written() != before {
+            self.received_ms = Some(wall_ms());
+        }
+        if answer {
+            if let Name::File(file) = name {
+                round.arrived |= documents.set_received(file);
+            }
+            documents.store().resynced(&name.to_string());
+        } else if let Some(doc) = documents.doc(name)
+            && doc.waiting().is_some()
+        {
+            self.peer.ask(room, &doc.state_vector());
+        }
+        Ok(())
+    }
+
+    /// Sends what happened here.
+    pub(crate) fn on_news(&mut self, news: &News, documents: &Documents) {
+        if news.origin != Origin::Network {
+            self.peer.update(&room(documents, news.name), &news.update);
+            self.flush();
+        }
+    }
+
+    /// Says something of oneself in a room; `None` takes it away.
+    pub(crate) fn say(&mut self, name: Name, said: Option<Said>, documents: &Documents, now: Instant) {
+        let known = self.said.get(&name);
+        if known == said.as_ref() {
+            return;
+        }
+        let now_ms = self.ms(now);
+        if let Some(awareness) = self.awareness.get_mut(&name) {
+            awareness.set(said.as_ref().map(Said::write), now_ms);
+        }
+        match said {
+            Some(said) => self.said.insert(name, said),
+            None => self.said.remove(&name),
+        };
+        self.send_awareness(name, documents);
+    }
+
+    fn send_awareness(&mut self, name: Name, documents: &Documents) {
+        if let Some(awareness) = self.awareness.get(&name) {
+            self.peer.awareness(&room(documents, name), &awareness.encode_own());
+            self.flush();
+        }
+    }
+
+    /// Returns what others say in a room, by client.
+    pub(crate) fn others(&self, name: Name, documents: &Documents) -> Vec<(u64, Said)> {
+        let own = documents.client().get();
+        self.awareness
+            .get(&name)
+            .into_iter()
+            .flat_map(Awareness::states)
+            .filter(|(client, _)| *client != own)
+            .filter_map(|(client, state)| Some((client, Said::read(client, state)?)))
+            .collect()
+    }
+
+    /// Does what is due.
+    pub(crate) fn work(&mut self, documents: &mut Documents, now: Instant, round: &mut Round) {
+        let now_ms = self.ms(now);
+        if now_ms >= self.ticked_ms + TICK_MS {
+            self.ticked_ms = now_ms;
+            let own = documents.client().get();
+            let mut renew = Vec::new();
+            for (name, awareness) in &mut self.awareness {
+                let change = awareness.tick(now_ms);
+                if change.updated.contains(&own) {
+                    renew.push(*name);
+                }
+                if !change.removed.is_empty() {
+                    round.presence.insert(*name);
+                }
+            }
+            renew.into_iter().for_each(|name| self.send_awareness(name, documents));
+        }
+        if matches!(self.state, State::Online) {
+            self.move_blobs(documents, now);
+        }
+        self.flush();
+    }
+
+    fn blobs_to_send<'a>(&'a self, documents: &'a Documents) -> impl Iterator<Item = &'a str> {
+        documents.blobs().filter(|hash| !self.there.contains(*hash) && documents.store().has_blob(hash))
+    }
+
+    fn move_blobs(&mut self, documents: &Documents, now: Instant) {
+        let missing = documents.missing_blobs();
+        let mut waiting: VecDeque<(String, bool)> =
+            missing.into_iter().map(|hash| (hash, true)).collect();
+        waiting.extend(self.blobs_to_send(documents).map(|hash| (hash.to_owned(), false)));
+        for (hash, fetch) in waiting {
+            if self.travelling.len() >= BLOBS_AT_ONCE {
+                return;
+            }
+            let early = self.failing.get(&hash).is_some_and(|failing| failing.due > now);
+            if early || self.travelling.contains(&hash) {
+                continue;
+            }
+            let bytes = if fetch { None } else { documents.store().get_blob(&hash).ok().flatten() };
+            if !fetch && bytes.is_none() {
+                continue;
+            }
+            self.travelling.insert(hash.clone());
+            let (papers, events) = (self.papers.clone(), self.blob_events.clone());
+            // The task ends with its one journey; a closed channel means that nobody waits.
+            drop(self.runtime.spawn(async move {
+                drop(events.send(journey(&papers, hash, bytes).await));
+            }));
+        }
+    }
+
+    /// Takes in what came of a figure's journey.
+    pub(crate) fn on_blob(
+        &mut self,
+        event: BlobEvent,
+        documents: &mut Documents,
+        now: Instant,
+        round: &mut Round,
+    ) -> Result<(), Failure> {
+        match event {
+            BlobEvent::Here(hash, bytes) => {
+                self.travelling.remove(&hash);
+                self.failing.remove(&hash);
+                documents.store().put_blob(&bytes)?;
+                self.there.insert(hash);
+                self.received_ms = Some(wall_ms());
+                round.arrived = true;
+            }
+            BlobEvent::There(hash) => {
+                self.travelling.remove(&hash);
+                self.failing.remove(&hash);
+                self.there.insert(hash);
+            }
+            BlobEvent::Failed(hash, error) => {
+                self.travelling.remove(&hash);
+                let pause = self.failing.get(&hash).map_or(BLOB_RETRY_FIRST, |failing| failing.pause);
+                let next = (pause * 2).min(BLOB_RETRY_LAST);
+                if pause == BLOB_RETRY_FIRST * 8 {
+                    round.warnings.push(format!("A figure does not travel yet: {error}."));
+                }
+                self.failing.insert(hash, Failing { due: now + pause, pause: next });
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) {
+        while let Some(frame) = self.peer.next_frame() {
+            if let Some(wire) = &self.wire {
+                wire.send(frame);
+            }
+        }
+    }
+
+    fn ms(&self, now: Instant) -> u64 {
+        u64::try_from(now.duration_since(self.started).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the document of a room that we are in.
+    fn name(&self, room: &str, documents: &Documents) -> Option<Name> {
+        let (paper, name) = room.split_once('/')?;
+        let name = Name::parse(name)?;
+        (paper == documents.paper().to_string() && self.rooms.contains(&name)).then_some(name)
+    }
+}
+
+fn room(documents: &Documents, name: Name) -> String {
+    format!("{}/{name}", documents.paper())
+}
+
+async fn journey(papers: &Papers, hash: String, bytes: Option<Vec<u8>>) -> BlobEvent {
+    let there = async |bytes: Vec<u8>| {
+        if !papers.has_blob(&hash).await? {
+            papers.put_blob(bytes).await?;
+        }
+        Ok(())
+    };
+    let done = match bytes {
+        Some(bytes) => there(bytes).await.map(|()| None),
+        None => papers.get_blob(&hash, MAX_BLOB_BYTES).await.map(Some),
+    };
+    match done {
+        Ok(Some(bytes)) => BlobEvent::Here(hash, bytes),
+        Ok(None) => BlobEvent::There(hash),
+        Err(error) => BlobEvent::Failed(hash, error),
+    }
+}

@@ -1,0 +1,491 @@
+//! The paper's documents: the tree and one for each text, each kept by the store.
+//!
+//! Every change of a document goes through here, whoever made it, and leaves a [`News`] for the
+//! loop to pass on to editors, mirror and connection. Nothing is ever changed that the store did
+//! not take first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crdt::{Assoc, ClientId, Doc, Options, StateVector, Text, TextChange, Transaction};
+use paper::{Entry, FileId, Kind, PaperId, Place, Tree, places};
+use store::{Document, Lsn, Store, StoreError, Written};
+
+use crate::editor::EditorId;
+
+/// The tree document's name in the store and on the server.
+pub(crate) const TREE: &str = "tree";
+/// The root text of a text's document.
+const TEXT: &str = "text";
+
+/// Who made a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Somebody at this editor.
+    Editor(EditorId),
+    /// Another program, in the folder.
+    Disk,
+    /// Somebody else, by the network.
+    Network,
+    /// A command, such as "new file".
+    Command,
+}
+
+/// Which document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Name {
+    /// The tree.
+    Tree,
+    /// A text.
+    File(FileId),
+}
+
+impl Name {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text == TREE { Some(Self::Tree) } else { FileId::parse(text).ok().map(Self::File) }
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tree => f.write_str(TREE),
+            Self::File(file) => file.fmt(f),
+        }
+    }
+}
+
+/// A document changed.
+#[derive(Clone, Debug)]
+pub(crate) struct News {
+    pub(crate) name: Name,
+    pub(crate) origin: Origin,
+    /// For the others.
+    pub(crate) update: Vec<u8>,
+    /// Of the text.
+    pub(crate) delta: Vec<TextChange>,
+}
+
+/// What a document was when it and its file were equal.
+#[derive(Clone, Debug)]
+enum Base {
+    /// It still is.
+    Level,
+    /// Its state then (V1), with whatever was imported from the file since.
+    State(Vec<u8>),
+    /// Only the text is known, from before a restart; empty for a file never seen.
+    Text(String),
+}
+
+#[derive(Debug)]
+struct TextDocument {
+    document: Document,
+    base: Base,
+}
+
+/// All documents of one paper.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    store: Store,
+    paper: PaperId,
+    client: ClientId,
+    tree_document: Document,
+    tree: Tree,
+    texts: BTreeMap<FileId, TextDocument>,
+    entries: BTreeMap<FileId, Entry>,
+    places: BTreeMap<FileId, Place>,
+    /// Texts that have come whole, so that an empty one is meant to be empty.
+    received: BTreeSet<FileId>,
+    /// Entries that somebody else removed, until asked for.
+    removed_by_others: Vec<(FileId, Entry)>,
+    news: Vec<News>,
+    written: Lsn,
+}
+
+impl Documents {
+    pub(crate) fn open(mut store: Store, paper: PaperId, client: ClientId) -> Result<Self, StoreError> {
+        let mut tree_document = store.document(TREE, client)?;
+        let tree = Tree::new(tree_document.doc_mut().map(Tree::ROOT));
+        let mut documents = Self {
+            written: store.durable(),
+            store,
+            paper,
+            client,
+            tree_document,
+            tree,
+            texts: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            places: BTreeMap::new(),
+            received: BTreeSet::new(),
+            removed_by_others: Vec::new(),
+            news: Vec::new(),
+        };
+        documents.read_tree(Origin::Command)?;
+        Ok(documents)
+    }
+
+    pub(crate) fn paper(&self) -> PaperId {
+        self.paper
+    }
+
+    pub(crate) fn client(&self) -> ClientId {
+        self.client
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The last write; what is after [`Store::durable`] may be lost yet.
+    pub(crate) fn written(&self) -> Lsn {
+        self.written
+    }
+
+    /// Notes a write that went past the documents.
+    pub(crate) fn note_written(&mut self, lsn: Lsn) {
+        self.written = self.written.max(lsn);
+    }
+
+    /// Takes what happened since the last call.
+    pub(crate) fn take_news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Takes the entries that somebody else removed since the last call.
+    pub(crate) fn take_removed_by_others(&mut self) -> Vec<(FileId, Entry)> {
+        std::mem::take(&mut self.removed_by_others)
+    }
+
+    pub(crate) fn entries(&self) -> &BTreeMap<FileId, Entry> {
+        &self.entries
+    }
+
+    pub(crate) fn places(&self) -> &BTreeMap<FileId, Place> {
+        &self.places
+    }
+
+    /// Returns every document's name: the tree, then the texts of the paper.
+    pub(crate) fn names(&self) -> Vec<Name> {
+        let texts = self.entries.iter().filter(|(_, entry)| matches!(entry.kind, Kind::Text { .. }));
+        [Name::Tree].into_iter().chain(texts.map(|(file, _)| Name::File(*file))).collect()
+    }
+
+    /// Returns the hashes of the paper's figures.
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = &str> {
+        self.entries.values().filter_map(|entry| match &entry.kind {
+            Kind::Blob { hash, .. } => Some(hash.as_str()),
+            Kind::Text { .. } => None,
+        })
+    }
+
+    /// Returns the hashes of figures that the paper needs and that are not here.
+    pub(crate) fn missing_blobs(&self) -> BTreeSet<String> {
+        self.blobs().filter(|hash| !self.store.has_blob(hash)).map(str::to_owned).collect()
+    }
+
+    pub(crate) fn doc(&self, name: Name) -> Option<&Doc> {
+        match name {
+            Name::Tree => Some(self.tree_document.doc()),
+            Name::File(file) => self.texts.get(&file).map(|text| text.document.doc()),
+        }
+    }
+
+    /// Returns a file's text.
+    pub(crate) fn text(&self, file: FileId) -> Option<String> {
+        let document = &self.texts.get(&file)?.document;
+        Some(document.text().read(document.doc()))
+    }
+
+    /// Was anything ever written into this text?
+    pub(crate) fn has_content(&self, file: FileId) -> bool {
+        let none = StateVector::default();
+        self.texts.get(&file).is_some_and(|text| text.document.doc().state_vector() != none)
+    }
+
+    /// Says that a text has come whole, even if it is empty.
+    pub(crate) fn set_received(&mut self, file: FileId) -> bool {
+        self.received.insert(file)
+    }
+
+    pub(crate) fn is_received(&self, file: FileId) -> bool {
+        self.received.contains(&file)
+    }
+
+    /// Returns a position that moves along, as JSON.
+    pub(crate) fn anchor(&self, file: FileId, position: u32) -> Option<String> {
+        let document = &self.texts.get(&file)?.document;
+        Some(document.text().anchor(document.doc(), position, Assoc::After).to_json())
+    }
+
+    /// Returns where an anchor is now.
+    pub(crate) fn resolve(&self, file: FileId, anchor: &str) -> Option<u32> {
+        let doc = self.texts.get(&file)?.document.doc();
+        crdt::Anchor::from_json(anchor)?.resolve(doc)
+    }
+
+    /// Makes sure that a text's document is open.
+    pub(crate) fn ensure(&mut self, file: FileId) -> Result<(), StoreError> {
+        if !self.texts.contains_key(&file) {
+            let document = self.store.document(&file.to_string(), self.client)?;
+            self.texts.insert(file, TextDocument { document, base: Base::Text(String::new()) });
+        }
+        Ok(())
+    }
+
+    /// Changes a text.
+    pub(crate) fn edit(
+        &mut self,
+        file: FileId,
+        origin: Origin,
+        change: impl FnOnce(&mut Transaction<'_>, Text) -> Result<(), crdt::Error>,
+    ) -> Result<(), Failure> {
+        let text = self.texts.get_mut(&file).ok_or(Failure::NoDocument)?;
+        text.keep_base();
+        let root = text.document.text();
+        let (done, written) = text.document.transact(|transaction| change(transaction, root));
+        self.note(Name::File(file), origin, written);
+        Ok(done?)
+    }
+
+    /// Changes the tree.
+    pub(crate) fn edit_tree<R>(
+        &mut self,
+        origin: Origin,
+        change: impl FnOnce(&mut Transaction<'_>, Tree) -> Result<R, crdt::Error>,
+    ) -> Result<R, Failure> {
+        let tree = self.tree;
+        let (done, written) = self.tree_document.transact(|transaction| change(transaction, tree));
+        self.note(Name::Tree, origin, written);
+        self.read_tree(origin)?;
+        Ok(done?)
+    }
+
+    /// Applies what somebody else did.
+    pub(crate) fn apply(&mut self, name: Name, origin: Origin, update: &[u8]) -> Result<(), Failure> {
+        match name {
+            Name::Tree => {
+                let written = self.tree_document.apply(update)?;
+                self.note(name, origin, written);
+                self.read_tree(origin)?;
+            }
+            Name::File(file) => {
+                self.ensure(file)?;
+                let text = self.texts.get_mut(&file).ok_or(Failure::NoDocument)?;
+                text.keep_base();
+                let written = text.document.apply(update)?;
+                self.note(name, origin, written);
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, name: Name, origin: Origin, written: Option<Written>) {
+        if let Some(Written { lsn, update, delta }) = written {
+            self.written = self.written.max(lsn);
+            self.news.push(News { name, origin, update, delta });
+        }
+    }
+
+    fn read_tree(&mut self, origin: Origin) -> Result<(), StoreError> {
+        let entries = self.tree.entries(self.tree_document.doc());
+        let before = std::mem::replace(&mut self.entries, entries);
+        if origin == Origin::Network {
+            let gone = before.into_iter().filter(|(file, _)| !self.entries.contains_key(file));
+            self.removed_by_others.extend(gone);
+        }
+        self.places = places(&self.entries);
+        let texts: Vec<FileId> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| matches!(entry.kind, Kind::Text { .. }))
+            .map(|(file, _)| *file)
+            .collect();
+        texts.into_iter().try_for_each(|file| self.ensure(file))
+    }
+}
+
+/// What is as it was on disk, and how what happened there becomes an edit.
+impl Documents {
+    /// Says that document and file are equal now.
+    pub(crate) fn set_level(&mut self, file: FileId) {
+        if let Some(text) = self.texts.get_mut(&file) {
+            text.base = Base::Level;
+        }
+    }
+
+    /// Says what the file held when both were equal, if only that is known.
+    pub(crate) fn set_base_text(&mut self, file: FileId, base: String) {
+        if let Some(text) = self.texts.get_mut(&file) {
+            text.base = Base::Text(base);
+        }
+    }
+
+    /// Returns the text of the last moment when document and file were equal.
+    pub(crate) fn base_text(&self, file: FileId) -> Option<String> {
+        match &self.texts.get(&file)?.base {
+            Base::Level => self.text(file),
+            Base::Text(text) => Some(text.clone()),
+            Base::State(state) => {
+                let mut doc = Doc::new(random_client(), Options { gc: false, ..Options::default() });
+                drop(doc.apply_v1(state).ok()?);
+                let text = doc.text(TEXT);
+                Some(text.read(&doc))
+            }
+        }
+    }
+
+    /// Says that the document as it is now is what a file that comes back is compared with.
+    pub(crate) fn is_own_base(&mut self, file: FileId) {
+        self.set_level(file);
+    }
+
+    /// Makes what another program did to the file an edit of the document, merged with what
+    /// happened in the document since both were equal.
+    ///
+    /// Two replicas that see the same in their folders make the very same update: it is made on
+    /// the document as of the base, by a client whose id is derived from that state and from the
+    /// file's content.
+    pub(crate) fn import(&mut self, file: FileId, content: &str) -> Result<(), Failure> {
+        self.ensure(file)?;
+        let text = self.texts.get_mut(&file).ok_or(Failure::NoDocument)?;
+        let state = match &text.base {
+            Base::Level => Some(text.document.doc().state_v1()),
+            Base::State(state) => Some(state.clone()),
+            Base::Text(base) if base.is_empty() => None,
+            Base::Text(base) => {
+                let base = base.clone();
+                return self.import_by_text(file, &base, content);
+            }
+        };
+        let (state, update) = imported(self.paper, file, state.as_deref(), content)?;
+        text.base = Base::State(state);
+        if let Some(update) = update {
+            let written = text.document.apply(&update)?;
+            self.note(Name::File(file), Origin::Disk, written);
+        }
+        Ok(())
+    }
+
+    /// After a crash, when only the base's text is known: its difference is carried over what
+    /// happened in the document since, which is the difference from the base too.
+    fn import_by_text(&mut self, file: FileId, base: &str, content: &str) -> Result<(), Failure> {
+        let client = random_client();
+        let text = self.texts.get_mut(&file).ok_or(Failure::NoDocument)?;
+        let own = text.document.text().read(text.document.doc());
+        // Both differences on a document of their own, so that the CRDT merges them.
+        let mut ours = Doc::new(ClientId::new(1).ok_or(Failure::NoDocument)?, Options { gc: false, ..Options::default() });
+        apply_difference(&mut ours, "", base)?;
+        let mut theirs = Doc::new(ClientId::new(2).ok_or(Failure::NoDocument)?, Options { gc: false, ..Options::default() });
+        drop(theirs.apply_v1(&ours.state_v1())?);
+        apply_difference(&mut ours, base, &own)?;
+        apply_difference(&mut theirs, base, content)?;
+        drop(ours.apply_v1(&theirs.state_v1())?);
+        let merged = ours.text(TEXT).read(&ours);
+
+        let mut scratch = Doc::new(client, Options { gc: false, ..Options::default() });
+        drop(scratch.apply_v1(&text.document.doc().state_v1())?);
+        let before = scratch.state_vector();
+        apply_difference(&mut scratch, &own, &merged)?;
+        let written = text.document.apply(&scratch.diff_v1(&before))?;
+        text.base = Base::Text(content.to_owned());
+        self.note(Name::File(file), Origin::Disk, written);
+        Ok(())
+    }
+}
+
+impl TextDocument {
+    /// Keeps the state of the last moment when document and file were equal. To be called before
+    /// each change.
+    fn keep_base(&mut self) {
+        if matches!(self.base, Base::Level) {
+            self.base = Base::State(self.document.doc().state_v1());
+        }
+    }
+}
+
+/// Returns the base's state with the import in it, and the import as an update.
+fn imported(
+    paper: PaperId,
+    file: FileId,
+    state: Option<&[u8]>,
+    content: &str,
+) -> Result<(Vec<u8>, Option<Vec<u8>>), Failure> {
+    let mut base = Doc::new(random_client(), Options { gc: false, ..Options::default() });
+    if let Some(state) = state {
+        drop(base.apply_v1(state)?);
+    }
+    // State vector and delete set: equal texts with other tombstones have other neighbours.
+    let vector = base.state_vector();
+    let mut hasher = blake3::Hasher::new_derive_key("quire import client 1");
+    hasher.update(format!("{paper}/{file}").as_bytes());
+    hasher.update(blake3::hash(&vector.encode()).as_bytes());
+    hasher.update(blake3::hash(&base.diff_v1(&vector)).as_bytes());
+    hasher.update(blake3::hash(content.as_bytes()).as_bytes());
+    let client = client_of(*hasher.finalize().as_bytes());
+    if vector.get(client) > 0 {
+        // Imported before, on this very state: nothing is new.
+        return Ok((base.state_v1(), None));
+    }
+    let mut scratch = Doc::new(client, Options { gc: false, ..Options::default() });
+    drop(scratch.apply_v1(&base.state_v1())?);
+    let before = scratch.text(TEXT).read(&scratch);
+    let update = apply_difference(&mut scratch, &before, content)?;
+    Ok((scratch.state_v1(), update))
+}
+
+/// Makes `after` of a text that is `before`, as one transaction.
+fn apply_difference(doc: &mut Doc, before: &str, after: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let text = doc.text(TEXT);
+    let mut transaction = doc.transact();
+    for edit in paper::difference(before, after).iter().rev() {
+        text.delete(&mut transaction, edit.from, edit.to - edit.from)?;
+        text.insert(&mut transaction, edit.from, &edit.insert)?;
+    }
+    Ok(transaction.commit().update_v1())
+}
+
+/// Returns a client's id from a hash: below 2^53, as JavaScript needs it, and above 2^32, where
+/// the ids that Yjs draws end.
+fn client_of(hash: [u8; 32]) -> ClientId {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash[..8]);
+    let number = u64::from_le_bytes(bytes) >> 11 | 1 << 32;
+    ClientId::new(number).unwrap_or_else(random_client)
+}
+
+/// Returns a random client id.
+pub(crate) fn random_client() -> ClientId {
+    ClientId::new(u64::from(u32::from_le_bytes(random()))).expect("32 bits are below 2^53")
+}
+
+/// Returns random bytes.
+///
+/// # Panics
+/// When the operating system gives none: nothing unique could be made then.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+/// Why a change was not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("there is no such document")]
+    NoDocument,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Document(#[from] crdt::Error),
+}
+
+impl Failure {
+    /// Is it the update that cannot be taken, and not our store that fails?
+    pub(crate) fn is_of_the_update(&self) -> bool {
+        matches!(
+            self,
+            Self::Document(_)
+                | Self::NoDocument
+                | Self::Store(StoreError::Update { .. } | StoreError::NotAllowed { .. })
+        )
+    }
+}

@@ -1,0 +1,1043 @@
+//! The one loop that owns everything of a paper: one event after the other, no locks.
+//!
+//! Whatever happens (a key press, a frame, a file, a clock) is an event. After each, the news that
+//! the documents left are passed on: to the editors as patches, to the mirror, to the connection,
+//! until there are none; then who listens is told what changed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use client::{Invitation, LinkEvent, Papers, PapersError};
+use paper::{Entry, FileId, Kind, PaperPath, TextFormat};
+use store::Lsn;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use crate::clock::{now, wall_ms};
+use crate::connection::{BlobEvent, Connection, Round};
+use crate::documents::{Documents, Failure, Name, News, Origin, random};
+use crate::editor::{Buffer, Change, Edit, Editor, EditorId, Opened, Patch, Selection, changes};
+use crate::mirror::Mirror;
+use crate::notification::{
+    Level, Network, Notice, Notification, PaperView, Saved, Sharing, Status,
+};
+use crate::presence::{Cursor, Person, Presence, Said, presence_id};
+use crate::problem::Problem;
+use crate::watch::Watch;
+
+/// The store's fact that holds the secret link.
+pub(crate) const LINK: &str = "link";
+/// The store's fact that says that the paper has come whole once.
+pub(crate) const COMPLETE: &str = "complete";
+/// The store's fact that holds the last place.
+const PLACE: &str = "place";
+/// The folder is looked through this often, in case the watcher missed something.
+const SCAN_EVERY: Duration = Duration::from_secs(10);
+/// The same without a watcher.
+const POLL_EVERY: Duration = Duration::from_secs(2);
+/// Cursors of one's own are kept at most this often.
+const KEEP_PLACE_EVERY: Duration = Duration::from_secs(2);
+/// This many events are taken before anybody is told.
+const BATCH: usize = 64;
+/// This many notices are remembered.
+const MAX_NOTICES: usize = 200;
+/// A joining replica gives up when the server was not reached for this long.
+const JOIN_PATIENCE: Duration = Duration::from_secs(12);
+
+/// Where an answer goes.
+pub(crate) type Reply<T> = SyncSender<T>;
+
+/// Everything that can happen.
+pub(crate) enum Event {
+    Edit(Edit),
+    Select(Selection),
+    CloseEditor(EditorId),
+    OpenEditor(FileId, Reply<Result<Opened, Problem>>),
+    CreateFile(String, Reply<Result<FileId, Problem>>),
+    RenameFile(FileId, String, Reply<Result<(), Problem>>),
+    DeleteFile(FileId, Reply<Result<(), Problem>>),
+    SetPerson(Person),
+    SetOffline(bool),
+    Connect(Invitation, Reply<Result<(), Problem>>),
+    Share(Invitation, Reply<Result<String, Problem>>),
+    Registered(Invitation, Reply<Result<String, Problem>>, Result<(), PapersError>),
+    StopSharing(Reply<()>),
+    View(Reply<PaperView>),
+    Notices(Reply<Vec<Notice>>),
+    Secret(Reply<Option<Invitation>>),
+    Level(Instant, Reply<Result<(), Problem>>),
+    Joined(Instant, Reply<Result<(), Problem>>),
+    Rescan,
+    Disk,
+    Durable(Result<Lsn, String>),
+    Close(Reply<Result<(), Problem>>),
+}
+
+/// What the loop is started with.
+pub(crate) struct Parts {
+    pub(crate) documents: Documents,
+    pub(crate) mirror: Mirror,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) person: Person,
+    pub(crate) title: String,
+    pub(crate) folder: std::path::PathBuf,
+    pub(crate) notify: Box<dyn Fn(Notification) + Send>,
+    pub(crate) events: mpsc::UnboundedReceiver<Event>,
+    pub(crate) sender: mpsc::UnboundedSender<Event>,
+    pub(crate) complete: bool,
+}
+
+/// Somebody who waits until all is level.
+struct Waiter {
+    deadline: Instant,
+    reply: Reply<Result<(), Problem>>,
+}
+
+pub(crate) struct EventLoop {
+    runtime: Handle,
+    documents: Documents,
+    mirror: Mirror,
+    watch: Option<Watch>,
+    connection: Option<Connection>,
+    offline_since_ms: Option<u64>,
+    person: Person,
+    title: String,
+    folder: std::path::PathBuf,
+    notify: Box<dyn Fn(Notification) + Send>,
+    sender: mpsc::UnboundedSender<Event>,
+    link_events: mpsc::Sender<LinkEvent>,
+    blob_events: mpsc::UnboundedSender<BlobEvent>,
+    editors: BTreeMap<EditorId, Editor>,
+    buffers: BTreeMap<FileId, Buffer>,
+    patches: BTreeMap<EditorId, (u64, Vec<Patch>)>,
+    cursors: BTreeMap<EditorId, Vec<Cursor>>,
+    next_editor: u64,
+    durable: Lsn,
+    not_durable: Option<String>,
+    status: Option<Status>,
+    notices: VecDeque<Notice>,
+    levels: Vec<Waiter>,
+    joins: Vec<Waiter>,
+    /// The paper has come whole once; before that nothing in the folder is new.
+    complete: bool,
+    presence_changed: bool,
+    place: Option<(FileId, u32)>,
+    place_kept: Option<Instant>,
+    next_scan: Instant,
+}
+
+/// Runs until the replica is closed.
+pub(crate) async fn run(parts: Parts, runtime: Handle) {
+    let (link_events, mut link) = mpsc::channel(256);
+    let (blob_events, mut blobs) = mpsc::unbounded_channel();
+    let mut events = parts.events;
+    let start = now();
+    let mut state = EventLoop {
+        runtime,
+        durable: parts.documents.store().durable(),
+        documents: parts.documents,
+        mirror: parts.mirror,
+        watch: parts.watch,
+        connection: None,
+        offline_since_ms: None,
+        person: parts.person,
+        title: parts.title,
+        folder: parts.folder,
+        notify: parts.notify,
+        sender: parts.sender,
+        link_events,
+        blob_events,
+        editors: BTreeMap::new(),
+        buffers: BTreeMap::new(),
+        patches: BTreeMap::new(),
+        cursors: BTreeMap::new(),
+        next_editor: 1,
+        not_durable: None,
+        status: None,
+        notices: VecDeque::new(),
+        levels: Vec::new(),
+        joins: Vec::new(),
+        complete: parts.complete,
+        presence_changed: true,
+        place: None,
+        place_kept: None,
+        next_scan: start + SCAN_EVERY,
+    };
+    state.begin(start);
+    loop {
+        let due = tokio::time::Instant::from_std(state.due(now()));
+        let mut round = Round::default();
+        let done = tokio::select! {
+            event = events.recv() => match event {
+                Some(event) => state.on_events(event, &mut events, &mut round),
+                None => Some(None),
+            },
+            Some(event) = link.recv() => {
+                state.on_link(event, &mut round);
+                for _ in 0..BATCH {
+                    match link.try_recv() {
+                        Ok(event) => state.on_link(event, &mut round),
+                        Err(_) => break,
+                    }
+                }
+                None
+            }
+            Some(event) = blobs.recv() => {
+                state.on_blob(event, &mut round);
+                None
+            }
+            () = tokio::time::sleep_until(due) => None,
+        };
+        state.after(round);
+        if let Some(reply) = done {
+            let result = state.close();
+            drop(state);
+            if let Some(reply) = reply {
+                answer(&reply, result);
+            }
+            return;
+        }
+    }
+}
+
+/// Whoever asked may have stopped waiting.
+fn answer<T>(reply: &Reply<T>, value: T) {
+    drop(reply.try_send(value));
+}
+
+/// What happens.
+impl EventLoop {
+    fn begin(&mut self, now: Instant) {
+        for report in self.documents.store().reports() {
+            if report.severity == store::Severity::Warning {
+                self.notice(Level::Warn, report.text, None);
+            }
+        }
+        if let Some(place) = self.documents.store().meta(PLACE) {
+            self.place = read_place(&place);
+        }
+        if let Some(link) = self.documents.store().meta(LINK) {
+            let link = String::from_utf8_lossy(&link).into_owned();
+            match Invitation::parse(&link) {
+                Ok(invitation) => {
+                    if let Err(error) = self.start_connection(invitation, now) {
+                        self.notice(Level::Bad, error.to_string(), None);
+                    }
+                }
+                Err(error) => self.notice(Level::Bad, format!("The kept link is damaged: {error}."), None),
+            }
+        }
+        self.mirror.scan(&mut self.documents, now, true);
+        self.mirror.lay_out(&mut self.documents, now);
+        // What only the log has of an edit, after a crash.
+        for name in self.documents.names() {
+            if let Name::File(file) = name {
+                self.mirror.changed(file, now);
+            }
+        }
+        self.after(Round::default());
+    }
+
+    fn due(&self, now: Instant) -> Instant {
+        let connection = self.connection.as_ref().and_then(Connection::due);
+        let waiters = self.levels.iter().chain(&self.joins).map(|waiter| waiter.deadline).min();
+        let place = self.place_kept.map(|kept| kept + KEEP_PLACE_EVERY);
+        [self.mirror.due(), connection, waiters, place, Some(self.next_scan)]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(now + SCAN_EVERY)
+    }
+
+    /// Takes an event and those behind it; `Some` ends the loop.
+    fn on_events(
+        &mut self,
+        first: Event,
+        events: &mut mpsc::UnboundedReceiver<Event>,
+        round: &mut Round,
+    ) -> Option<Option<Reply<Result<(), Problem>>>> {
+        let mut next = Some(first);
+        for _ in 0..BATCH {
+            let Some(event) = next else { break };
+            if let Event::Close(reply) = event {
+                return Some(Some(reply));
+            }
+            self.on_event(event, round);
+            self.pass_on_news(now());
+            next = events.try_recv().ok();
+        }
+        if let Some(event) = next {
+            // The batch is full; the last one taken must not be lost.
+            if let Event::Close(reply) = event {
+                return Some(Some(reply));
+            }
+            self.on_event(event, round);
+        }
+        None
+    }
+
+    fn on_event(&mut self, event: Event, round: &mut Round) {
+        let now = now();
+        match event {
+            Event::Edit(edit) => self.edit(&edit),
+            Event::Select(selection) => self.select(selection, now),
+            Event::CloseEditor(editor) => self.close_editor(editor, now),
+            Event::OpenEditor(file, reply) => answer(&reply, self.open_editor(file, now)),
+            Event::CreateFile(path, reply) => answer(&reply, self.create_file(&path, now)),
+            Event::RenameFile(file, path, reply) => answer(&reply, self.rename_file(file, &path)),
+            Event::DeleteFile(file, reply) => answer(&reply, self.delete_file(file)),
+            Event::SetPerson(person) => {
+                self.mirror.set_person(person.name.clone());
+                self.person = person;
+                self.say_all(now);
+            }
+            Event::SetOffline(offline) => self.set_offline(offline),
+            Event::Connect(invitation, reply) => answer(&reply, self.connect(invitation, now)),
+            Event::Share(invitation, reply) => self.register(invitation, reply),
+            Event::Registered(invitation, reply, result) => {
+                let result = match result {
+                    Ok(()) => {
+                        let link = invitation.link();
+                        self.connect(invitation, now).map(|()| link)
+                    }
+                    Err(error) => Err(problem_of(&error)),
+                };
+                answer(&reply, result);
+            }
+            Event::StopSharing(reply) => {
+                self.stop_sharing(round);
+                answer(&reply, ());
+            }
+            Event::View(reply) => answer(&reply, self.view()),
+            Event::Notices(reply) => answer(&reply, self.notices.iter().cloned().collect()),
+            Event::Secret(reply) => {
+                let invitation = self.connection.as_ref().map(Connection::invitation);
+                answer(&reply, invitation.cloned());
+            }
+            Event::Level(deadline, reply) => {
+                self.mirror.scan(&mut self.documents, now, false);
+                self.levels.push(Waiter { deadline, reply });
+            }
+            Event::Joined(deadline, reply) => self.joins.push(Waiter { deadline, reply }),
+            Event::Rescan => self.mirror.rescan_soon(now),
+            Event::Disk => {
+                let heard = self.watch.as_ref().map(Watch::take).unwrap_or_default();
+                heard.paths.iter().for_each(|path| self.mirror.touch(path, now));
+                if heard.overflow {
+                    self.mirror.rescan_soon(now);
+                }
+            }
+            Event::Durable(Ok(lsn)) => {
+                self.durable = self.durable.max(lsn);
+                self.not_durable = None;
+            }
+            Event::Durable(Err(problem)) => self.not_durable = Some(problem),
+            // Taken by the caller.
+            Event::Close(_) => {}
+        }
+    }
+
+    fn on_link(&mut self, event: LinkEvent, round: &mut Round) {
+        let now = now();
+        if let Some(connection) = &mut self.connection {
+            let done = connection.on_link(event, &mut self.documents, now, round);
+            self.presence_changed = true;
+            self.check(done);
+            self.pass_on_news(now);
+        }
+    }
+
+    fn on_blob(&mut self, event: BlobEvent, round: &mut Round) {
+        if let Some(connection) = &mut self.connection {
+            let done = connection.on_blob(event, &mut self.documents, now(), round);
+            self.check(done);
+        }
+    }
+
+    /// Our own store does not take something: the person must know.
+    fn check(&mut self, done: Result<(), Failure>) {
+        if let Err(error) = done {
+            self.not_durable = Some(error.to_string());
+            self.notice(Level::Bad, format!("A change could not be kept: {error}."), None);
+        }
+    }
+
+    /// Works off what is due and tells who listens.
+    fn after(&mut self, mut round: Round) {
+        let now = now();
+        if self.next_scan <= now {
+            let every = if self.watch.is_some() { SCAN_EVERY } else { POLL_EVERY };
+            self.next_scan = now + every;
+            self.mirror.rescan_soon(now);
+        }
+        self.pass_on_news(now);
+        if self.mirror.due().is_some_and(|due| due <= now) {
+            let done = self.mirror.work(&mut self.documents, now);
+            self.check(done);
+            self.pass_on_news(now);
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.work(&mut self.documents, now, &mut round);
+        }
+        self.finish_joining(now);
+        if round.arrived {
+            self.mirror.lay_out(&mut self.documents, now);
+        }
+        self.pass_on_news(now);
+        for text in round.warnings {
+            self.notice(Level::Warn, text, None);
+        }
+        for remark in self.mirror.take_remarks() {
+            self.notice(remark.level, remark.text, remark.file);
+        }
+        if self.place_kept.is_some_and(|kept| kept + KEEP_PLACE_EVERY <= now) {
+            self.keep_place();
+        }
+        self.presence_changed |= !round.presence.is_empty();
+        self.tell();
+        self.answer_waiters(now);
+    }
+
+    /// Passes on what the documents did, until nothing more comes of it.
+    fn pass_on_news(&mut self, now: Instant) {
+        loop {
+            let news = self.documents.take_news();
+            if news.is_empty() {
+                return;
+            }
+            let tree = news.iter().any(|news| news.name == Name::Tree);
+            for news in news {
+                if let Some(connection) = &mut self.connection {
+                    connection.on_news(&news, &self.documents);
+                }
+                if let Name::File(file) = news.name {
+                    self.mirror.changed(file, now);
+                    self.patch_editors(file, &news);
+                }
+            }
+            if tree {
+                self.on_tree(now);
+            }
+        }
+    }
+
+    fn on_tree(&mut self, now: Instant) {
+        self.keep_unsent();
+        if let Some(connection) = &mut self.connection {
+            connection.enter_rooms(&self.documents, now);
+        }
+        if self.complete {
+            self.mirror.lay_out(&mut self.documents, now);
+        }
+        let gone: Vec<EditorId> = self
+            .editors
+            .iter()
+            .filter(|(_, editor)| !self.documents.entries().contains_key(&editor.file))
+            .map(|(id, _)| *id)
+            .collect();
+        for editor in gone {
+            self.end_editor(editor, "The file was removed from the paper.");
+        }
+    }
+
+    /// A file that somebody removed while changes of ours were on the way is put back.
+    fn keep_unsent(&mut self) {
+        let removed = self.documents.take_removed_by_others();
+        let Some(connection) = &self.connection else { return };
+        let mut removed = removed;
+        removed.retain(|(file, _)| connection.unsent_in(Name::File(*file), &self.documents));
+        for (file, entry) in removed {
+            let text = format!(
+                "{} was removed by somebody while you changed it: it is back, with your changes.",
+                entry.path
+            );
+            let done = self.documents.edit_tree(Origin::Command, |transaction, tree| {
+                tree.insert(transaction, file, &entry)
+            });
+            self.check(done);
+            self.notice(Level::Warn, text, Some(file));
+        }
+    }
+
+    fn finish_joining(&mut self, now: Instant) {
+        let Some(connection) = &self.connection else { return };
+        let whole = connection.has_received(&self.documents)
+            && self.documents.missing_blobs().is_empty();
+        if self.complete || !whole {
+            return;
+        }
+        self.complete = true;
+        self.mirror.lay_out(&mut self.documents, now);
+        self.mirror.allow_import(&mut self.documents, now);
+        let kept = self.documents.store().put_meta(COMPLETE, b"1");
+        match kept {
+            Ok(lsn) => self.documents.note_written(lsn),
+            Err(error) => self.check(Err(error.into())),
+        }
+    }
+}
+
+/// Editors.
+impl EventLoop {
+    fn open_editor(&mut self, file: FileId, now: Instant) -> Result<Opened, Problem> {
+        let entry = self.documents.entries().get(&file).ok_or(Problem::NoSuchFile)?;
+        let Kind::Text { format, .. } = entry.kind else {
+            return Err(Problem::NotText { path: entry.path.clone() });
+        };
+        let text = self.documents.text(file).ok_or(Problem::NoSuchFile)?;
+        let editor = EditorId(self.next_editor);
+        self.next_editor += 1;
+        self.buffers.entry(file).or_insert_with(|| Buffer::new(&text));
+        self.editors.insert(editor, Editor::new(file));
+        let head = self.place.filter(|(last, _)| *last == file).map(|(_, head)| head);
+        let head = head.or_else(|| self.head_of(file));
+        self.place = Some((file, head.unwrap_or_default()));
+        self.place_kept.get_or_insert(now);
+        self.say_all(now);
+        self.presence_changed = true;
+        Ok(Opened {
+            editor,
+            file,
+            version: 0,
+            text,
+            encoding: format.encoding.label().to_owned(),
+            eol: format.eol.label().to_owned(),
+            head,
+        })
+    }
+
+    fn edit(&mut self, edit: &Edit) {
+        let Some(editor) = self.editors.get(&edit.editor) else { return };
+        if editor.version() != edit.version {
+            // The window has, or is about to get, the patches that it lacks.
+            return;
+        }
+        let file = editor.file;
+        let checked = self.buffers.get(&file).map(|buffer| buffer.check(&edit.updates));
+        if !matches!(checked, Some(Ok(()))) {
+            self.end_editor(edit.editor, "An edit did not fit the text; it is opened anew.");
+            return;
+        }
+        for step in &edit.updates {
+            let done = self.documents.edit(file, Origin::Editor(edit.editor), |transaction, text| {
+                for change in step.iter().rev() {
+                    text.delete(transaction, change.from, change.to - change.from)?;
+                    text.insert(transaction, change.from, &change.insert)?;
+                }
+                Ok(())
+            });
+            if let Err(error) = done {
+                self.notice(Level::Bad, format!("An edit could not be kept: {error}."), Some(file));
+                self.end_editor(edit.editor, "An edit could not be kept; it is opened anew.");
+                return;
+            }
+            let news = self.documents.take_news();
+            if news.is_empty() {
+                // Changes nothing, but the window counts it.
+                self.push_patch(edit.editor, Patch { own: true, changes: step.clone() });
+            }
+            for news in news {
+                self.pass_on_edit(edit.editor, file, step, &news);
+            }
+        }
+    }
+
+    fn pass_on_edit(&mut self, own: EditorId, file: FileId, step: &[Change], news: &News) {
+        let now = now();
+        if let Some(connection) = &mut self.connection {
+            connection.on_news(news, &self.documents);
+        }
+        self.mirror.changed(file, now);
+        if let Some(buffer) = self.buffers.get_mut(&file) {
+            // Checked before.
+            drop(buffer.apply(step));
+        }
+        for id in self.editors_of(file) {
+            self.push_patch(id, Patch { own: id == own, changes: step.to_vec() });
+        }
+    }
+
+    /// Somebody else changed a text.
+    fn patch_editors(&mut self, file: FileId, news: &News) {
+        let changes = changes(&news.delta);
+        if changes.is_empty() {
+            return;
+        }
+        let Some(buffer) = self.buffers.get_mut(&file) else { return };
+        let fits = buffer.apply(&changes).is_ok();
+        for id in self.editors_of(file) {
+            if fits {
+                self.push_patch(id, Patch { own: false, changes: changes.clone() });
+            } else {
+                self.end_editor(id, "The text is opened anew.");
+            }
+        }
+    }
+
+    fn editors_of(&self, file: FileId) -> Vec<EditorId> {
+        self.editors.iter().filter(|(_, editor)| editor.file == file).map(|(id, _)| *id).collect()
+    }
+
+    fn push_patch(&mut self, id: EditorId, patch: Patch) {
+        let Some(editor) = self.editors.get_mut(&id) else { return };
+        let (_, patches) = self.patches.entry(id).or_insert_with(|| (editor.version(), Vec::new()));
+        editor.step(&patch.changes);
+        patches.push(patch);
+        self.presence_changed = true;
+    }
+
+    fn select(&mut self, selection: Selection, now: Instant) {
+        let Some(editor) = self.editors.get_mut(&selection.editor) else { return };
+        if !editor.select(selection.version, selection.anchor, selection.head) {
+            return;
+        }
+        let file = editor.file;
+        let (anchor, head) = editor.selection.unwrap_or_default();
+        self.place = Some((file, head));
+        self.place_kept.get_or_insert(now);
+        if self.connection.is_none() {
+            return;
+        }
+        let anchors = self
+            .documents
+            .anchor(file, anchor)
+            .zip(self.documents.anchor(file, head));
+        let said = Said { person: self.person.clone(), file: None, cursor: anchors };
+        if let Some(connection) = &mut self.connection {
+            connection.say(Name::File(file), Some(said), &self.documents, now);
+        }
+        self.say_where(now);
+        self.presence_changed = true;
+    }
+
+    fn close_editor(&mut self, id: EditorId, now: Instant) {
+        let Some(editor) = self.editors.remove(&id) else { return };
+        self.patches.remove(&id);
+        self.cursors.remove(&id);
+        self.keep_place();
+        let file = editor.file;
+        if self.editors_of(file).is_empty() {
+            self.buffers.remove(&file);
+            if let Some(connection) = &mut self.connection {
+                connection.say(Name::File(file), None, &self.documents, now);
+            }
+        }
+        self.say_where(now);
+    }
+
+    fn end_editor(&mut self, id: EditorId, reason: &str) {
+        self.close_editor(id, now());
+        (self.notify)(Notification::EditorClosed { editor: id, reason: reason.to_owned() });
+    }
+
+    /// Says everywhere who and where we are.
+    fn say_all(&mut self, now: Instant) {
+        let open: Vec<(FileId, Option<(u32, u32)>)> =
+            self.editors.values().map(|editor| (editor.file, editor.selection)).collect();
+        for (file, selection) in open {
+            let anchors = selection.and_then(|(anchor, head)| {
+                self.documents.anchor(file, anchor).zip(self.documents.anchor(file, head))
+            });
+            let said = Said { person: self.person.clone(), file: None, cursor: anchors };
+            if let Some(connection) = &mut self.connection {
+                connection.say(Name::File(file), Some(said), &self.documents, now);
+            }
+        }
+        self.say_where(now);
+        self.presence_changed = true;
+    }
+
+    fn say_where(&mut self, now: Instant) {
+        let file = self.place.map(|(file, _)| file).filter(|file| self.buffers.contains_key(file));
+        let said = Said { person: self.person.clone(), file, cursor: None };
+        if let Some(connection) = &mut self.connection {
+            connection.say(Name::Tree, Some(said), &self.documents, now);
+        }
+    }
+
+    fn head_of(&self, file: FileId) -> Option<u32> {
+        let place = self.documents.store().meta(&format!("{PLACE}/{file}"))?;
+        read_place(&place).map(|(_, head)| head)
+    }
+
+    fn keep_place(&mut self) {
+        self.place_kept = None;
+        let Some((file, head)) = self.place else { return };
+        let place = format!("{file} {head}");
+        for key in [PLACE.to_owned(), format!("{PLACE}/{file}")] {
+            if self.documents.store().meta(&key).as_deref() == Some(place.as_bytes()) {
+                continue;
+            }
+            // Only a convenience: whoever cannot keep it has been told of the store's trouble.
+            if let Ok(lsn) = self.documents.store().put_meta(&key, place.as_bytes()) {
+                self.documents.note_written(lsn);
+            }
+        }
+    }
+}
+
+fn read_place(place: &[u8]) -> Option<(FileId, u32)> {
+    let (file, head) = std::str::from_utf8(place).ok()?.split_once(' ')?;
+    Some((FileId::parse(file).ok()?, head.parse().ok()?))
+}
+
+/// Files.
+impl EventLoop {
+    fn create_file(&mut self, path: &str, now: Instant) -> Result<FileId, Problem> {
+        let path = self.free_path(path, None)?;
+        let file = FileId::from_bytes(random());
+        let entry = Entry {
+            path: path.as_str().to_owned(),
+            kind: Kind::Text { format: TextFormat::default(), exceptions: Vec::new() },
+            person: self.person.name.clone(),
+            created_ms: wall_ms(),
+        };
+        self.documents.set_received(file);
+        self.documents
+            .edit_tree(Origin::Command, |transaction, tree| tree.insert(transaction, file, &entry))
+            .map_err(|error| store_problem(&error))?;
+        self.pass_on_news(now);
+        self.mirror.hurry(now);
+        Ok(file)
+    }
+
+    fn rename_file(&mut self, file: FileId, path: &str) -> Result<(), Problem> {
+        let path = self.free_path(path, Some(file))?;
+        let done = self
+            .documents
+            .edit_tree(Origin::Command, |transaction, tree| tree.set_path(transaction, file, &path))
+            .map_err(|error| store_problem(&error))?;
+        if done { Ok(()) } else { Err(Problem::NoSuchFile) }
+    }
+
+    fn delete_file(&mut self, file: FileId) -> Result<(), Problem> {
+        let done = self
+            .documents
+            .edit_tree(Origin::Command, |transaction, tree| Ok(tree.remove(transaction, file)))
+            .map_err(|error| store_problem(&error))?;
+        if done { Ok(()) } else { Err(Problem::NoSuchFile) }
+    }
+
+    fn free_path(&self, path: &str, own: Option<FileId>) -> Result<PaperPath, Problem> {
+        let name = |cause: String| Problem::Name { path: path.to_owned(), cause };
+        let checked = PaperPath::parse(path).map_err(|error| name(error.to_string()))?;
+        if paper::ignored(path.split('/')).is_some() {
+            return Err(name("files of this kind are not shared".to_owned()));
+        }
+        let key = checked.key();
+        let inside = format!("{key}/");
+        let folders = checked.folder_keys();
+        let taken = self.documents.places().iter().any(|(&file, place)| {
+            let paper::Place::At(other) = place else { return false };
+            let other = other.key();
+            Some(file) != own
+                && (other == key || other.starts_with(&inside) || folders.contains(&other))
+        });
+        if taken { Err(Problem::NameTaken { path: path.to_owned() }) } else { Ok(checked) }
+    }
+}
+
+/// Sharing.
+impl EventLoop {
+    fn start_connection(&mut self, invitation: Invitation, now: Instant) -> Result<(), Problem> {
+        let connection = Connection::start(
+            &self.runtime,
+            invitation,
+            self.link_events.clone(),
+            self.blob_events.clone(),
+            self.offline_since_ms.is_some(),
+            now,
+        )
+        .map_err(|error| problem_of(&error))?;
+        self.connection = Some(connection);
+        self.say_all(now);
+        if let Some(connection) = &mut self.connection {
+            connection.enter_rooms(&self.documents, now);
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, invitation: Invitation, now: Instant) -> Result<(), Problem> {
+        if invitation.paper() != self.documents.paper().to_string() {
+            return Err(Problem::OtherPaper { folder: self.folder.clone() });
+        }
+        let kept = self.documents.store().put_meta(LINK, invitation.link().as_bytes());
+        let lsn = kept.map_err(|error| Problem::Store { cause: error.to_string() })?;
+        self.documents.note_written(lsn);
+        self.start_connection(invitation, now)
+    }
+
+    fn register(&self, invitation: Invitation, reply: Reply<Result<String, Problem>>) {
+        let papers = Papers::new(
+            invitation.server.clone(),
+            invitation.paper(),
+            invitation.secret.clone(),
+        );
+        let papers = match papers {
+            Ok(papers) => papers,
+            Err(error) => return answer(&reply, Err(problem_of(&error))),
+        };
+        let sender = self.sender.clone();
+        // Comes back as an event; a closed loop means that nobody waits.
+        drop(self.runtime.spawn(async move {
+            let result = papers.create().await;
+            drop(sender.send(Event::Registered(invitation, reply, result)));
+        }));
+    }
+
+    fn stop_sharing(&mut self, round: &mut Round) {
+        self.connection = None;
+        let lsn = self.documents.store().remove_meta(LINK);
+        self.documents.note_written(lsn);
+        round.presence.insert(Name::Tree);
+    }
+
+    fn set_offline(&mut self, offline: bool) {
+        if offline == self.offline_since_ms.is_some() {
+            return;
+        }
+        self.offline_since_ms = offline.then(wall_ms);
+        if let Some(connection) = &mut self.connection {
+            connection.set_offline(offline);
+        }
+    }
+}
+
+/// What is told.
+impl EventLoop {
+    fn notice(&mut self, level: Level, text: String, file: Option<FileId>) {
+        if self.notices.len() == MAX_NOTICES {
+            self.notices.pop_front();
+        }
+        let notice = Notice { time_ms: wall_ms(), level, text, file };
+        self.notices.push_back(notice.clone());
+        (self.notify)(Notification::Notice(notice));
+    }
+
+    fn tell(&mut self) {
+        for (editor, (version, patches)) in std::mem::take(&mut self.patches) {
+            (self.notify)(Notification::Patches { editor, version, patches });
+        }
+        if self.mirror.take_files_changed() {
+            (self.notify)(Notification::Files(self.mirror.files(&self.documents)));
+        }
+        if std::mem::take(&mut self.presence_changed) {
+            self.tell_cursors();
+        }
+        let status = self.current_status();
+        if self.status.as_ref() != Some(&status) {
+            self.status = Some(status.clone());
+            (self.notify)(Notification::Status(status));
+        }
+    }
+
+    fn tell_cursors(&mut self) {
+        let Some(connection) = &self.connection else {
+            for (editor, cursors) in &mut self.cursors {
+                if !std::mem::take(cursors).is_empty()
+                    && let Some(state) = self.editors.get(editor)
+                {
+                    let (version, cursors) = (state.version(), Vec::new());
+                    (self.notify)(Notification::Cursors { editor: *editor, version, cursors });
+                }
+            }
+            return;
+        };
+        for (&id, editor) in &self.editors {
+            let others = connection.others(Name::File(editor.file), &self.documents);
+            let cursors: Vec<Cursor> = others
+                .into_iter()
+                .filter_map(|(client, said)| {
+                    let (anchor, head) = said.cursor?;
+                    Some(Cursor {
+                        id: presence_id(client),
+                        name: said.person.name,
+                        color: said.person.color,
+                        anchor: self.documents.resolve(editor.file, &anchor)?,
+                        head: self.documents.resolve(editor.file, &head)?,
+                    })
+                })
+                .collect();
+            let known = self.cursors.entry(id).or_default();
+            if *known != cursors {
+                known.clone_from(&cursors);
+                let version = editor.version();
+                (self.notify)(Notification::Cursors { editor: id, version, cursors });
+            }
+        }
+    }
+
+    fn current_status(&self) -> Status {
+        let saved = match &self.not_durable {
+            Some(problem) => Saved::Failed { problem: problem.clone() },
+            None if self.durable >= self.documents.written() => Saved::Saved,
+            None => Saved::Saving,
+        };
+        let network = match (&self.connection, self.offline_since_ms) {
+            (None, _) => Network::Alone,
+            (Some(_), Some(since_ms)) => Network::Offline { since_ms },
+            (Some(connection), None) => connection.network(),
+        };
+        let connection = self.connection.as_ref();
+        Status {
+            saved,
+            network,
+            unsent: connection.map_or(0, |connection| connection.unsent(&self.documents)),
+            received_ms: connection.and_then(Connection::received_ms),
+            people: self.people(),
+            sharing: connection.map(|connection| Sharing {
+                link: connection.invitation().link(),
+                server: connection.invitation().server.to_string(),
+            }),
+        }
+    }
+
+    fn people(&self) -> Vec<Presence> {
+        let here = self.place.filter(|(file, _)| self.buffers.contains_key(file));
+        let line = |file: FileId, head: u32| self.buffers.get(&file).map(|text| text.line(head));
+        let mut people = vec![Presence {
+            id: presence_id(self.documents.client().get()),
+            me: true,
+            name: self.person.name.clone(),
+            color: self.person.color,
+            file: here.map(|(file, _)| file),
+            line: here.and_then(|(file, head)| line(file, head)),
+        }];
+        let Some(connection) = &self.connection else { return people };
+        for (client, said) in connection.others(Name::Tree, &self.documents) {
+            let head = said.file.and_then(|file| {
+                let there = connection.others(Name::File(file), &self.documents);
+                let (_, said) = there.into_iter().find(|(other, _)| *other == client)?;
+                self.documents.resolve(file, &said.cursor?.1)
+            });
+            people.push(Presence {
+                id: presence_id(client),
+                me: false,
+                name: said.person.name,
+                color: said.person.color,
+                file: said.file,
+                line: said.file.zip(head).and_then(|(file, head)| line(file, head)),
+            });
+        }
+        people
+    }
+
+    fn view(&self) -> PaperView {
+        PaperView {
+            id: self.documents.paper(),
+            title: self.title.clone(),
+            folder: self.folder.clone(),
+            me: self.person.clone(),
+            files: self.mirror.files(&self.documents),
+            status: self.current_status(),
+            last_file: self.place.map(|(file, _)| file),
+            last_head: self.place.map(|(_, head)| head),
+        }
+    }
+
+    fn answer_waiters(&mut self, now: Instant) {
+        if !self.levels.is_empty() {
+            let level = self.why_not_level();
+            self.levels.retain(|waiter| match &level {
+                None => {
+                    answer(&waiter.reply, Ok(()));
+                    false
+                }
+                Some(problem) if waiter.deadline <= now || problem.is_final() => {
+                    answer(&waiter.reply, Err(problem.clone()));
+                    false
+                }
+                Some(_) => true,
+            });
+        }
+        if !self.joins.is_empty() {
+            let refused = match self.connection.as_ref().map(Connection::network) {
+                Some(Network::Refused { problem }) => Some(problem),
+                _ => None,
+            };
+            let unreachable = match self.connection.as_ref().map(Connection::network) {
+                Some(Network::Unreachable { problem, since_ms, .. })
+                    if wall_ms().saturating_sub(since_ms) > as_ms(JOIN_PATIENCE) =>
+                {
+                    Some(problem)
+                }
+                _ => None,
+            };
+            let done = self.complete && self.mirror.is_level();
+            self.joins.retain(|waiter| {
+                let result = if done {
+                    Ok(())
+                } else if let Some(cause) = &refused {
+                    Err(Problem::Refused { cause: cause.clone() })
+                } else if let Some(cause) = &unreachable {
+                    Err(Problem::Unreachable { cause: cause.clone() })
+                } else if waiter.deadline <= now {
+                    Err(Problem::Late { waiting: "the paper has not come whole".to_owned() })
+                } else {
+                    return true;
+                };
+                answer(&waiter.reply, result);
+                false
+            });
+        }
+    }
+
+    /// Returns what is missing until folder, documents and server are level.
+    fn why_not_level(&self) -> Option<Problem> {
+        if let Some(cause) = &self.not_durable {
+            return Some(Problem::Store { cause: cause.clone() });
+        }
+        let late = |waiting: String| Some(Problem::Late { waiting });
+        match self.connection.as_ref().map(|connection| (connection, connection.network())) {
+            Some((_, Network::Refused { problem })) => {
+                return Some(Problem::Refused { cause: problem });
+            }
+            Some((_, Network::Unreachable { problem, .. })) => {
+                return Some(Problem::Unreachable { cause: problem });
+            }
+            Some((connection, _)) if !connection.is_level(&self.documents) => {
+                return late("the server and this computer are not level yet".to_owned());
+            }
+            _ => {}
+        }
+        if !self.complete {
+            return late("the paper has not come whole".to_owned());
+        }
+        if !self.mirror.is_level() {
+            return late(self.mirror.waiting().unwrap_or_else(|| "the folder".to_owned()));
+        }
+        if self.durable < self.documents.written() {
+            return late("the last changes are not on disk".to_owned());
+        }
+        None
+    }
+
+    /// Writes everything out.
+    fn close(&mut self) -> Result<(), Problem> {
+        self.keep_place();
+        let now = now();
+        self.mirror.hurry(now);
+        let worked = self.mirror.work(&mut self.documents, now);
+        self.pass_on_news(now);
+        self.connection = None;
+        let flushed = self.documents.store().flush();
+        worked.map_err(|error| store_problem(&error))?;
+        flushed.map(|_| ()).map_err(|error| Problem::Store { cause: error.to_string() })
+    }
+}
+
+fn as_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn store_problem(error: &Failure) -> Problem {
+    Problem::Store { cause: error.to_string() }
+}
+
+fn problem_of(error: &PapersError) -> Problem {
+    match error {
+        PapersError::Refused { .. } => Problem::Refused { cause: error.to_string() },
+        _ => Problem::Unreachable { cause: error.to_string() },
+    }
+}

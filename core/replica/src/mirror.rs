@@ -1,0 +1,1007 @@
+//! Keeps the folder on disk and the documents level, in both directions.
+//!
+//! What another program writes is read once it has settled, compared with the base (the content at
+//! the last moment when disk and document were equal) and merged. What people write in documents
+//! goes to disk a moment later, whole files at a time, never over something that was not read
+//! before. Own writes are recognized by their hash. Nothing is deleted for everybody because it is
+//! missing for a moment, and nothing on disk because it is missing in a tree that has not come yet.
+//!
+//! ```text
+//! watcher, scan ──▶ touch(path) ──settled──▶ read ──▶ import, new file, rename, delete ─▶ documents
+//! documents ──▶ changed(file), lay_out() ──due──▶ write, move, remove ─▶ folder
+//! ```
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use paper::{
+    Decoded, Entry, Eol, FileId, Kind, PaperPath, Place, TextFormat, decode, encode, ignored,
+};
+use store::Base;
+
+use crate::clock::wall_ms;
+use crate::documents::{Documents, Failure, Origin};
+use crate::folder::{Folder, Found, MAX_FILES, Stamp};
+use crate::notification::{FileKind, FileView, Level};
+
+/// A file is read when it looked the same twice, this far apart.
+const SETTLE: Duration = Duration::from_millis(80);
+/// A file that is gone, or lost more than half, is looked at again after this long.
+const SUSPICIOUS: Duration = Duration::from_millis(1_500);
+/// A document is written this long after its last change ...
+const WRITE_AFTER: Duration = Duration::from_millis(250);
+/// ... and this long after its first, at the latest.
+const WRITE_WITHIN: Duration = Duration::from_millis(1_000);
+/// What could not be written is tried again after a pause that grows from ...
+const RETRY_FIRST: Duration = Duration::from_secs(1);
+/// ... to this.
+const RETRY_LAST: Duration = Duration::from_secs(30);
+
+/// Something to tell the person.
+#[derive(Debug)]
+pub(crate) struct Remark {
+    pub(crate) level: Level,
+    pub(crate) text: String,
+    pub(crate) file: Option<FileId>,
+}
+
+/// A file as it was on disk when it was level with its document or blob.
+#[derive(Clone, Debug)]
+struct OnDisk {
+    path: PaperPath,
+    stamp: Stamp,
+    hash: [u8; 32],
+}
+
+/// A path that something happened to.
+#[derive(Debug)]
+struct Touched {
+    due: Instant,
+    /// How it looked last time: `Some(None)` when nothing was there.
+    seen: Option<Option<Stamp>>,
+    /// Since when it looks suspicious, and will be believed after a while.
+    suspicious: Option<Instant>,
+}
+
+/// A file whose document is newer than the disk.
+#[derive(Debug)]
+struct Dirty {
+    first: Instant,
+    due: Instant,
+    failures: u32,
+}
+
+/// What came of looking at a path.
+enum Outcome {
+    Done,
+    Again(Duration),
+    /// It looks as if much was lost: again later, and believed then.
+    Suspicious,
+}
+
+#[derive(Debug)]
+pub(crate) struct Mirror {
+    folder: Folder,
+    person: String,
+    on_disk: BTreeMap<FileId, OnDisk>,
+    /// The same by path.
+    at: BTreeMap<String, FileId>,
+    touched: BTreeMap<String, Touched>,
+    dirty: BTreeMap<FileId, Dirty>,
+    rescan: Option<Instant>,
+    /// While the paper has not come whole, nothing in the folder is taken for new.
+    may_import: bool,
+    /// What is in the folder and not shared.
+    unshared: BTreeMap<String, (FileKind, u64, String)>,
+    /// What is wrong with a file.
+    notes: BTreeMap<FileId, String>,
+    remarks: Vec<Remark>,
+    files_changed: bool,
+    root_missing: bool,
+}
+
+impl Mirror {
+    /// Starts from the bases that the store kept.
+    pub(crate) fn open(folder: Folder, documents: &mut Documents, person: String, may_import: bool) -> Self {
+        let mut mirror = Self {
+            folder,
+            person,
+            on_disk: BTreeMap::new(),
+            at: BTreeMap::new(),
+            touched: BTreeMap::new(),
+            dirty: BTreeMap::new(),
+            rescan: None,
+            may_import,
+            unshared: BTreeMap::new(),
+            notes: BTreeMap::new(),
+            remarks: Vec::new(),
+            files_changed: true,
+            root_missing: false,
+        };
+        mirror.read_bases(documents);
+        mirror
+    }
+
+    fn read_bases(&mut self, documents: &mut Documents) {
+        for (file, entry) in documents.entries().clone() {
+            let Ok(Some(base)) = documents.store().base(&file.to_string()) else { continue };
+            let Ok(path) = PaperPath::parse(&base.path) else { continue };
+            let stamp = Stamp { bytes: base.byte_len, modified_ns: base.modified_ns };
+            if matches!(entry.kind, Kind::Text { .. }) {
+                if documents.text(file).as_ref() == Some(&base.text) {
+                    documents.set_level(file);
+                } else {
+                    documents.set_base_text(file, base.text);
+                }
+            }
+            self.at.insert(path.as_str().to_owned(), file);
+            self.on_disk.insert(file, OnDisk { path, stamp, hash: base.hash });
+        }
+    }
+
+    pub(crate) fn set_person(&mut self, person: String) {
+        self.person = person;
+    }
+
+    /// The paper has come whole: what else is in the folder is new.
+    pub(crate) fn allow_import(&mut self, documents: &mut Documents, now: Instant) {
+        self.may_import = true;
+        self.scan(documents, now, true);
+    }
+
+    /// Takes what the person should hear of.
+    pub(crate) fn take_remarks(&mut self) -> Vec<Remark> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// Has the list of files changed since the last call?
+    pub(crate) fn take_files_changed(&mut self) -> bool {
+        std::mem::take(&mut self.files_changed)
+    }
+
+    /// Is everything that was heard of worked off, in both directions?
+    pub(crate) fn is_level(&self) -> bool {
+        self.touched.is_empty() && self.dirty.is_empty() && self.rescan.is_none()
+    }
+
+    /// Says what it still waits for.
+    pub(crate) fn waiting(&self) -> Option<String> {
+        if let Some(path) = self.touched.keys().next() {
+            return Some(format!("{path} is still being written by another program"));
+        }
+        let file = self.dirty.keys().next()?;
+        Some(self.notes.get(file).cloned().unwrap_or_else(|| "a file is not on disk yet".to_owned()))
+    }
+
+    /// Returns when there is something to do.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        let touched = self.touched.values().map(|touched| touched.due);
+        let dirty = self.dirty.values().map(|dirty| dirty.due);
+        touched.chain(dirty).chain(self.rescan).min()
+    }
+
+    /// Something happened to a path.
+    pub(crate) fn touch(&mut self, path: &str, now: Instant) {
+        if ignored(path.split('/')).is_some() {
+            return;
+        }
+        let due = now + SETTLE;
+        self.touched
+            .entry(path.to_owned())
+            .and_modify(|touched| touched.due = touched.due.max(due))
+            .or_insert(Touched { due, seen: None, suspicious: None });
+    }
+
+    /// The watcher may have missed something.
+    pub(crate) fn rescan_soon(&mut self, now: Instant) {
+        self.rescan.get_or_insert(now + SETTLE);
+    }
+
+    /// A text changed; the file is written soon.
+    pub(crate) fn changed(&mut self, file: FileId, now: Instant) {
+        let dirty = self.dirty.entry(file).or_insert(Dirty { first: now, due: now, failures: 0 });
+        dirty.due = match dirty.failures {
+            0 => (now + WRITE_AFTER).min(dirty.first + WRITE_WITHIN),
+            // Perhaps just this change makes it possible.
+            _ => dirty.due.min(now + RETRY_FIRST),
+        };
+    }
+
+    /// Writes all that is not on disk yet, now.
+    pub(crate) fn hurry(&mut self, now: Instant) {
+        self.dirty.values_mut().for_each(|dirty| dirty.due = now);
+    }
+
+    /// Compares the folder with what is known of it. `settled`: nobody is writing just now, as far
+    /// as we know (at the start), so that files are read at once.
+    pub(crate) fn scan(&mut self, documents: &mut Documents, now: Instant, settled: bool) {
+        self.rescan = None;
+        let found = match self.folder.scan() {
+            Ok(found) => found,
+            Err(error) => return self.lost_root(&error),
+        };
+        if std::mem::take(&mut self.root_missing) {
+            self.remark(Level::Info, "The folder is back.".to_owned(), None);
+        }
+        if found.len() >= MAX_FILES {
+            let text = format!("Only the first {MAX_FILES} files of the folder are shared.");
+            self.remark(Level::Warn, text, None);
+        }
+        let known: Vec<String> = self.at.keys().cloned().collect();
+        let missing: Vec<&String> = known.iter().filter(|path| !found.contains_key(*path)).collect();
+        // Emptied while nobody looked: more likely a lost disk than a wish.
+        let emptied = settled && !missing.is_empty() && missing.len() == known.len();
+        if emptied {
+            self.write_all_again(documents, now);
+        } else {
+            missing.into_iter().for_each(|path| self.touch(path, now));
+        }
+        for (path, what) in &found {
+            let stamp = match what {
+                Found::File(stamp) => *stamp,
+                Found::Link | Found::Unfit(..) => {
+                    self.set_unshared(path, what);
+                    continue;
+                }
+            };
+            let known = self.at.get(path).and_then(|file| self.on_disk.get(file));
+            if known.is_none_or(|known| known.stamp != stamp) {
+                self.touch(path, now);
+                if settled && let Some(touched) = self.touched.get_mut(path) {
+                    touched.seen = Some(Some(stamp));
+                    touched.due = now;
+                }
+            }
+        }
+        let gone = |path: &String| !found.contains_key(path);
+        let before = self.unshared.len();
+        self.unshared.retain(|path, _| !gone(path));
+        self.files_changed |= before != self.unshared.len();
+    }
+
+    fn lost_root(&mut self, error: &io::Error) {
+        if !std::mem::replace(&mut self.root_missing, true) {
+            let folder = self.folder.root().display();
+            let text = format!(
+                "The folder {folder} cannot be read ({error}). Nothing is lost: the paper goes on \
+                 in Quire and is written there when the folder is back."
+            );
+            self.remark(Level::Bad, text, None);
+        }
+    }
+
+    /// The folder is empty although it was not: writes the paper into it again.
+    fn write_all_again(&mut self, documents: &mut Documents, now: Instant) {
+        for file in self.on_disk.keys().copied().collect::<Vec<_>>() {
+            self.forget(documents, file);
+        }
+        let text = "The folder was empty; the paper is written into it again.".to_owned();
+        self.remark(Level::Warn, text, None);
+        self.lay_out(documents, now);
+    }
+
+    /// Does what is due.
+    pub(crate) fn work(&mut self, documents: &mut Documents, now: Instant) -> Result<(), Failure> {
+        if self.rescan.is_some_and(|due| due <= now) {
+            self.scan(documents, now, false);
+        }
+        let due: Vec<String> = self
+            .touched
+            .iter()
+            .filter(|(_, touched)| touched.due <= now)
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in due {
+            self.work_on_path(documents, &path, now)?;
+        }
+        let due: Vec<FileId> = self
+            .dirty
+            .iter()
+            .filter(|(_, dirty)| dirty.due <= now)
+            .map(|(file, _)| *file)
+            .collect();
+        for file in due {
+            self.work_on_file(documents, file, now)?;
+        }
+        Ok(())
+    }
+
+    fn remark(&mut self, level: Level, text: String, file: Option<FileId>) {
+        self.remarks.push(Remark { level, text, file });
+    }
+
+    fn set_note(&mut self, file: FileId, note: Option<String>) {
+        let before = match &note {
+            Some(note) => self.notes.insert(file, note.clone()),
+            None => self.notes.remove(&file),
+        };
+        self.files_changed |= before != note;
+    }
+
+    fn set_unshared(&mut self, path: &str, found: &Found) {
+        let what = match found {
+            Found::Link => {
+                let note = "A link: neither followed nor shared.".to_owned();
+                (FileKind::Link, 0, note)
+            }
+            Found::Unfit(stamp, note) => (FileKind::Blob, stamp.bytes, note.clone()),
+            Found::File(_) => return,
+        };
+        let before = self.unshared.insert(path.to_owned(), what.clone());
+        self.files_changed |= before != Some(what);
+    }
+}
+
+/// From the folder to the documents.
+impl Mirror {
+    fn work_on_path(&mut self, documents: &mut Documents, path: &str, now: Instant) -> Result<(), Failure> {
+        let Some(mut touched) = self.touched.remove(path) else { return Ok(()) };
+        let outcome = match PaperPath::parse(path) {
+            Ok(checked) => self.look_at(documents, &checked, &mut touched, now)?,
+            Err(_) => {
+                // Its reason is found by a scan, which sees its size too.
+                self.rescan_soon(now);
+                Outcome::Done
+            }
+        };
+        let wait = match outcome {
+            Outcome::Done => return Ok(()),
+            Outcome::Again(wait) => wait,
+            Outcome::Suspicious => {
+                touched.suspicious.get_or_insert(now);
+                SETTLE
+            }
+        };
+        touched.due = now + wait;
+        // It may have been touched again meanwhile.
+        self.touched.entry(path.to_owned()).or_insert(touched);
+        Ok(())
+    }
+
+    fn look_at(
+        &mut self,
+        documents: &mut Documents,
+        path: &PaperPath,
+        touched: &mut Touched,
+        now: Instant,
+    ) -> Result<Outcome, Failure> {
+        let found = match self.folder.look(path) {
+            Ok(found) => found,
+            Err(error) => {
+                self.cannot(path, "read", &error);
+                return Ok(Outcome::Done);
+            }
+        };
+        let believed = touched.suspicious.is_some_and(|since| since + SUSPICIOUS <= now);
+        match found {
+            None => self.is_missing(documents, path, believed, now),
+            Some(Found::File(stamp)) => {
+                if self.unshared.remove(path.as_str()).is_some() {
+                    self.files_changed = true;
+                }
+                if touched.seen != Some(Some(stamp)) {
+                    touched.seen = Some(Some(stamp));
+                    touched.suspicious = None;
+                    return Ok(Outcome::Again(SETTLE));
+                }
+                match self.at.get(path.as_str()) {
+                    Some(&file) => self.was_written(documents, file, stamp, believed, now),
+                    None => self.is_new(documents, path, now),
+                }
+            }
+            Some(other) => {
+                match self.at.get(path.as_str()) {
+                    Some(&file) => {
+                        let note = "Replaced on disk by something that is not shared; the shared \
+                                    text stays as it was.";
+                        self.set_note(file, Some(note.to_owned()));
+                    }
+                    None => self.set_unshared(path.as_str(), &other),
+                }
+                Ok(Outcome::Done)
+            }
+        }
+    }
+
+    fn is_missing(
+        &mut self,
+        documents: &mut Documents,
+        path: &PaperPath,
+        believed: bool,
+        now: Instant,
+    ) -> Result<Outcome, Failure> {
+        if self.unshared.remove(path.as_str()).is_some() {
+            self.files_changed = true;
+        }
+        let Some(&file) = self.at.get(path.as_str()) else {
+            // A folder that came or went, perhaps.
+            let inside = format!("{}/", path.as_str());
+            let is_folder = self.folder.is_folder(path);
+            if is_folder || self.at.keys().any(|known| known.starts_with(&inside)) {
+                self.rescan_soon(now);
+            }
+            return Ok(Outcome::Done);
+        };
+        if !self.folder.is_there() {
+            self.lost_root(&io::ErrorKind::NotFound.into());
+            return Ok(Outcome::Done);
+        }
+        if !believed {
+            return Ok(Outcome::Suspicious);
+        }
+        self.forget(documents, file);
+        self.dirty.remove(&file);
+        if documents.edit_tree(Origin::Disk, |transaction, tree| Ok(tree.remove(transaction, file)))? {
+            let text = format!("{path} was removed from the folder, and so from the paper.");
+            self.remark(Level::Info, text, None);
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn was_written(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        stamp: Stamp,
+        believed: bool,
+        now: Instant,
+    ) -> Result<Outcome, Failure> {
+        let Some(known) = self.on_disk.get(&file).cloned() else { return Ok(Outcome::Done) };
+        if known.stamp == stamp {
+            return Ok(Outcome::Done);
+        }
+        let path = known.path;
+        let (bytes, stamp) = match self.folder.read(&path) {
+            Ok(Some(read)) => read,
+            Ok(None) => return Ok(Outcome::Again(SETTLE)),
+            Err(error) => {
+                self.cannot(&path, "read", &error);
+                return Ok(Outcome::Done);
+            }
+        };
+        let hash = *blake3::hash(&bytes).as_bytes();
+        if hash == known.hash {
+            // Touched, or our own write.
+            return self.keep(documents, file, OnDisk { path, stamp, hash }).map(|()| Outcome::Done);
+        }
+        let Some(entry) = documents.entries().get(&file).cloned() else { return Ok(Outcome::Done) };
+        match entry.kind {
+            Kind::Text { format, .. } => {
+                let shrunk = known.stamp.bytes > 64 && stamp.bytes * 2 < known.stamp.bytes;
+                if shrunk && !believed {
+                    return Ok(Outcome::Suspicious);
+                }
+                match decode(&bytes) {
+                    Ok(decoded) => {
+                        let on_disk = OnDisk { path, stamp, hash };
+                        self.import_text(documents, file, format, &decoded, on_disk, now)?;
+                    }
+                    Err(error) => {
+                        let note = format!(
+                            "On disk it is no text any more ({error}); the shared text stays as it was."
+                        );
+                        self.set_note(file, Some(note));
+                    }
+                }
+            }
+            Kind::Blob { .. } => {
+                let kind = self.put_blob(documents, &bytes)?;
+                documents.edit_tree(Origin::Disk, |transaction, tree| {
+                    tree.set_kind(transaction, file, &kind)
+                })?;
+                self.keep(documents, file, OnDisk { path, stamp, hash })?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn import_text(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        format: TextFormat,
+        decoded: &Decoded,
+        on_disk: OnDisk,
+        now: Instant,
+    ) -> Result<(), Failure> {
+        documents.import(file, &decoded.text)?;
+        self.set_note(file, None);
+        let exceptions = anchored(documents, file, &decoded.exceptions);
+        let known = line_ends(documents, file);
+        if format != decoded.format || known != decoded.exceptions {
+            let kind = Kind::Text { format: decoded.format, exceptions };
+            documents.edit_tree(Origin::Disk, |transaction, tree| {
+                tree.set_kind(transaction, file, &kind)
+            })?;
+        }
+        self.settle_text(documents, file, &decoded.text, on_disk, now)
+    }
+
+    /// Notes that a text has just been read from disk or written to it.
+    fn settle_text(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        on_disk_text: &str,
+        on_disk: OnDisk,
+        now: Instant,
+    ) -> Result<(), Failure> {
+        if documents.text(file).as_deref() == Some(on_disk_text) {
+            documents.set_level(file);
+            self.dirty.remove(&file);
+        } else {
+            self.changed(file, now);
+        }
+        self.keep_with(documents, file, on_disk, on_disk_text.to_owned())
+    }
+
+    fn put_blob(&mut self, documents: &mut Documents, bytes: &[u8]) -> Result<Kind, Failure> {
+        let hash = documents.store().put_blob(bytes)?;
+        Ok(Kind::Blob { hash, bytes: bytes.len() as u64 })
+    }
+
+    /// A file that is not known is moved or new.
+    fn is_new(&mut self, documents: &mut Documents, path: &PaperPath, now: Instant) -> Result<Outcome, Failure> {
+        if !self.may_import {
+            return Ok(Outcome::Done);
+        }
+        let (bytes, stamp) = match self.folder.read(path) {
+            Ok(Some(read)) => read,
+            Ok(None) => return Ok(Outcome::Again(SETTLE)),
+            Err(error) => {
+                self.cannot(path, "read", &error);
+                return Ok(Outcome::Done);
+            }
+        };
+        let hash = *blake3::hash(&bytes).as_bytes();
+        let on_disk = OnDisk { path: path.clone(), stamp, hash };
+        if let Some(moved) = self.moved_from(hash) {
+            self.forget(documents, moved);
+            documents.edit_tree(Origin::Disk, |transaction, tree| {
+                tree.set_path(transaction, moved, path)
+            })?;
+            self.keep(documents, moved, on_disk)?;
+            return Ok(Outcome::Done);
+        }
+        self.take_in(documents, &bytes, on_disk, now)?;
+        Ok(Outcome::Done)
+    }
+
+    /// Returns the file that had this content and is not where it was.
+    fn moved_from(&self, hash: [u8; 32]) -> Option<FileId> {
+        let same = self.on_disk.iter().filter(|(_, known)| known.hash == hash);
+        same.filter(|(file, known)| {
+            !self.dirty.contains_key(file) && matches!(self.folder.look(&known.path), Ok(None))
+        })
+        .map(|(file, _)| *file)
+        .next()
+    }
+
+    /// Makes a file of the folder one of the paper, or finds that it is one.
+    fn take_in(
+        &mut self,
+        documents: &mut Documents,
+        bytes: &[u8],
+        on_disk: OnDisk,
+        now: Instant,
+    ) -> Result<(), Failure> {
+        let file = FileId::of_import(documents.paper(), &on_disk.path, bytes);
+        let decoded = decode(bytes).ok();
+        let known = documents.entries().get(&file).cloned();
+        if let Some(decoded) = &decoded {
+            documents.ensure(file)?;
+            // In the paper already: the folder holds what it began with. Not in the paper, but its
+            // document holds something: it was removed, and comes back as it is on disk now.
+            if known.is_none() && documents.has_content(file) {
+                documents.is_own_base(file);
+            }
+            documents.import(file, &decoded.text)?;
+        }
+        if known.is_none() {
+            let kind = match &decoded {
+                Some(decoded) => {
+                    let exceptions = anchored(documents, file, &decoded.exceptions);
+                    Kind::Text { format: decoded.format, exceptions }
+                }
+                None => self.put_blob(documents, bytes)?,
+            };
+            let entry = Entry {
+                path: on_disk.path.as_str().to_owned(),
+                kind,
+                person: self.person.clone(),
+                created_ms: wall_ms(),
+            };
+            documents.edit_tree(Origin::Disk, |transaction, tree| {
+                tree.insert(transaction, file, &entry)
+            })?;
+        }
+        match decoded {
+            Some(decoded) => self.settle_text(documents, file, &decoded.text, on_disk, now),
+            None => self.keep(documents, file, on_disk),
+        }
+    }
+
+    fn cannot(&mut self, path: &PaperPath, what: &str, error: &io::Error) {
+        let note = format!("Cannot be {what} on this computer: {error}.");
+        match self.at.get(path.as_str()) {
+            Some(&file) => self.set_note(file, Some(note)),
+            None => {
+                let stamp = Stamp { bytes: 0, modified_ns: 0 };
+                self.set_unshared(path.as_str(), &Found::Unfit(stamp, note));
+            }
+        }
+    }
+}
+
+/// From the documents to the folder.
+impl Mirror {
+    /// The tree changed, or content came: moves, removes, and has written what is missing.
+    pub(crate) fn lay_out(&mut self, documents: &mut Documents, now: Instant) {
+        self.files_changed = true;
+        let gone: Vec<FileId> = self
+            .on_disk
+            .keys()
+            .copied()
+            .filter(|file| !documents.entries().contains_key(file))
+            .collect();
+        for file in gone {
+            self.remove(documents, file, now);
+        }
+        let places = documents.places().clone();
+        for (&file, place) in &places {
+            let Place::At(path) = place else {
+                if let Place::Refused(error) = place {
+                    self.set_note(file, Some(format!("Not written to disk: {error}.")));
+                }
+                continue;
+            };
+            match self.on_disk.get(&file) {
+                Some(known) if known.path == *path => {}
+                Some(_) => self.move_to(documents, file, path, &places, now, 0),
+                None => self.write_soon(documents, file, now),
+            }
+            self.write_blob_soon(documents, file, now);
+        }
+    }
+
+    /// Has a file written that is not on disk, if its content is here.
+    fn write_soon(&mut self, documents: &Documents, file: FileId, now: Instant) {
+        let here = match documents.entries().get(&file).map(|entry| &entry.kind) {
+            Some(Kind::Text { .. }) => documents.has_content(file) || documents.is_received(file),
+            Some(Kind::Blob { hash, .. }) => documents.store().has_blob(hash),
+            None => false,
+        };
+        if here {
+            self.dirty.entry(file).or_insert(Dirty { first: now, due: now, failures: 0 });
+        }
+    }
+
+    fn write_blob_soon(&mut self, documents: &Documents, file: FileId, now: Instant) {
+        let Some(Kind::Blob { hash, .. }) = documents.entries().get(&file).map(|entry| &entry.kind)
+        else {
+            return;
+        };
+        let same = |known: &OnDisk| *hash == *blake3::Hash::from_bytes(known.hash).to_hex();
+        if self.on_disk.get(&file).is_some_and(|known| !same(known)) {
+            self.write_soon(documents, file, now);
+        }
+    }
+
+    /// Somebody else removed a file: it goes from the folder, if it is what they saw.
+    fn remove(&mut self, documents: &mut Documents, file: FileId, now: Instant) {
+        let Some(known) = self.on_disk.get(&file).cloned() else { return };
+        self.forget(documents, file);
+        self.dirty.remove(&file);
+        self.set_note(file, None);
+        let read = match self.folder.read(&known.path) {
+            Ok(Some((bytes, _))) => *blake3::hash(&bytes).as_bytes() == known.hash,
+            Ok(None) => false,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(_) => false,
+        };
+        let removed = read && self.folder.remove(&known.path).is_ok();
+        if removed {
+            self.remark(Level::Info, format!("{} was removed from the paper.", known.path), None);
+        } else {
+            let text = format!(
+                "{} was removed from the paper, but it was changed on this computer and is kept.",
+                known.path
+            );
+            self.remark(Level::Warn, text, None);
+            self.touch(known.path.as_str(), now);
+        }
+    }
+
+    fn move_to(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        path: &PaperPath,
+        places: &BTreeMap<FileId, Place>,
+        now: Instant,
+        depth: usize,
+    ) {
+        let Some(known) = self.on_disk.get(&file).cloned() else { return };
+        if known.path == *path {
+            return;
+        }
+        if let Some(&other) = self.at.get(path.as_str())
+            && other != file
+        {
+            // Who stands there goes first; in a circle, one steps aside.
+            let aside = path.with_note(&other.to_string()[..8]);
+            match places.get(&other) {
+                Some(Place::At(target)) if target != path && depth < 8 => {
+                    let target = target.clone();
+                    self.move_to(documents, other, &target, places, now, depth + 1);
+                }
+                _ => {}
+            }
+            if self.at.get(path.as_str()) == Some(&other) {
+                self.move_to(documents, other, &aside, places, now, depth + 1);
+            }
+            if self.at.contains_key(path.as_str()) {
+                self.changed(file, now);
+                return;
+            }
+        }
+        match self.folder.rename(&known.path, path) {
+            Ok(stamp) => {
+                self.forget(documents, file);
+                let moved = OnDisk { path: path.clone(), stamp, hash: known.hash };
+                if self.keep(documents, file, moved).is_err() {
+                    self.rescan_soon(now);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // A file that we have not read yet: it becomes one of the paper, with another name.
+                self.touch(path.as_str(), now);
+                self.changed(file, now);
+            }
+            Err(error) => {
+                self.cannot(&known.path, "moved", &error);
+                self.changed(file, now);
+            }
+        }
+    }
+
+    fn work_on_file(&mut self, documents: &mut Documents, file: FileId, now: Instant) -> Result<(), Failure> {
+        let Some(dirty) = self.dirty.remove(&file) else { return Ok(()) };
+        if let Err(problem) = self.write(documents, file, now)? {
+            let failures = dirty.failures + 1;
+            let pause = RETRY_FIRST.saturating_mul(1 << failures.min(6)).min(RETRY_LAST);
+            let due = now + if problem.is_some() { pause } else { SETTLE * 2 };
+            let failures = if problem.is_some() { failures } else { dirty.failures };
+            self.dirty.insert(file, Dirty { first: dirty.first, due, failures });
+            if let Some(problem) = problem {
+                self.set_note(file, Some(problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file. The inner error says that it is to be tried again, and why if a person can
+    /// do something about it.
+    fn write(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        now: Instant,
+    ) -> Result<Result<(), Option<String>>, Failure> {
+        let Some(entry) = documents.entries().get(&file).cloned() else { return Ok(Ok(())) };
+        let Some(Place::At(place)) = documents.places().get(&file).cloned() else {
+            return Ok(Ok(()));
+        };
+        let known = self.on_disk.get(&file).cloned();
+        if let Some(known) = &known
+            && known.path != place
+        {
+            let places = documents.places().clone();
+            self.move_to(documents, file, &place, &places, now, 0);
+            if self.on_disk.get(&file).is_none_or(|known| known.path != place) {
+                return Ok(Err(None));
+            }
+        }
+        let known = self.on_disk.get(&file).cloned();
+        let (bytes, text) = match &entry.kind {
+            Kind::Text { format, .. } => {
+                let Some(text) = documents.text(file) else { return Ok(Ok(())) };
+                match encode(&text, *format, &line_ends(documents, file)) {
+                    Ok(bytes) => (bytes, text),
+                    Err(error) => return Ok(Err(Some(format!("Not on disk: {error}.")))),
+                }
+            }
+            Kind::Blob { hash, .. } => match documents.store().get_blob(hash)? {
+                Some(bytes) => (bytes, String::new()),
+                None => return Ok(Ok(())),
+            },
+        };
+        let hash = *blake3::hash(&bytes).as_bytes();
+        let found = match self.folder.look(&place) {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(Some(format!("Not on disk: {error}.")))),
+        };
+        let found = match found {
+            Some(Found::File(stamp)) => Some(stamp),
+            Some(_) => return Ok(Err(Some("Not on disk: something else has its name.".to_owned()))),
+            None if self.folder.is_folder(&place) => {
+                return Ok(Err(Some("Not on disk: a folder has its name.".to_owned())));
+            }
+            None => None,
+        };
+        if found != known.as_ref().map(|known| known.stamp) {
+            // Not what we left there: it is read first.
+            return self.write_over_unread(documents, file, &place, (&bytes, &text), found, now);
+        }
+        if known.as_ref().is_some_and(|known| known.hash == hash) {
+            documents.set_level(file);
+            self.set_note(file, None);
+            return Ok(Ok(()));
+        }
+        match self.folder.write(&place, &bytes, found) {
+            Ok(Some(stamp)) => {
+                let on_disk = OnDisk { path: place, stamp, hash };
+                self.set_note(file, None);
+                self.is_written(documents, file, on_disk, text).map(Ok)
+            }
+            Ok(None) => {
+                self.touch(place.as_str(), now);
+                Ok(Err(None))
+            }
+            Err(error) => {
+                let problem = format!("Not on disk: {error}. It is tried again; nothing is lost.");
+                Ok(Err(Some(problem)))
+            }
+        }
+    }
+
+    fn is_written(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        on_disk: OnDisk,
+        text: String,
+    ) -> Result<(), Failure> {
+        self.files_changed = true;
+        documents.set_level(file);
+        self.keep_with(documents, file, on_disk, text)
+    }
+
+    fn write_over_unread(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        place: &PaperPath,
+        (bytes, text): (&[u8], &str),
+        found: Option<Stamp>,
+        now: Instant,
+    ) -> Result<Result<(), Option<String>>, Failure> {
+        if self.on_disk.contains_key(&file) {
+            self.touch(place.as_str(), now);
+            return Ok(Err(None));
+        }
+        // Not ours so far: equal content is adopted, other content becomes a file of its own.
+        let Ok(Some((there, stamp))) = self.folder.read(place) else { return Ok(Err(None)) };
+        let hash = *blake3::hash(&there).as_bytes();
+        let on_disk = OnDisk { path: place.clone(), stamp, hash };
+        if there == bytes {
+            self.is_written(documents, file, on_disk, text.to_owned())?;
+            return Ok(Ok(()));
+        }
+        if found != Some(stamp) {
+            return Ok(Err(None));
+        }
+        let begun = FileId::of_import(documents.paper(), place, &there);
+        self.take_in(documents, &there, on_disk, now)?;
+        if begun != file {
+            let text = format!(
+                "{place} is in the paper and was in this folder with other content: both are kept."
+            );
+            self.remark(Level::Warn, text, Some(file));
+            let places = documents.places().clone();
+            if let Some(Place::At(target)) = places.get(&begun) {
+                self.move_to(documents, begun, target, &places, now, 0);
+            }
+        }
+        Ok(Err(None))
+    }
+}
+
+/// What is known of the disk, here and in the store.
+impl Mirror {
+    fn keep(&mut self, documents: &mut Documents, file: FileId, on_disk: OnDisk) -> Result<(), Failure> {
+        let text = match documents.entries().get(&file).map(|entry| &entry.kind) {
+            Some(Kind::Text { .. }) => match documents.base_text(file) {
+                Some(text) => text,
+                None => return Ok(()),
+            },
+            _ => String::new(),
+        };
+        self.keep_with(documents, file, on_disk, text)
+    }
+
+    fn keep_with(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        on_disk: OnDisk,
+        text: String,
+    ) -> Result<(), Failure> {
+        let base = Base {
+            path: on_disk.path.as_str().to_owned(),
+            byte_len: on_disk.stamp.bytes,
+            modified_ns: on_disk.stamp.modified_ns,
+            hash: on_disk.hash,
+            state: Vec::new(),
+            text,
+        };
+        if let Some(before) = self.on_disk.get(&file)
+            && before.path != on_disk.path
+        {
+            self.at.remove(before.path.as_str());
+        }
+        self.at.insert(on_disk.path.as_str().to_owned(), file);
+        self.on_disk.insert(file, on_disk);
+        self.files_changed = true;
+        let lsn = documents.store().put_base(&file.to_string(), &base)?;
+        documents.note_written(lsn);
+        Ok(())
+    }
+
+    fn forget(&mut self, documents: &mut Documents, file: FileId) {
+        if let Some(known) = self.on_disk.remove(&file) {
+            self.at.remove(known.path.as_str());
+            let lsn = documents.store().remove_base(&file.to_string());
+            documents.note_written(lsn);
+        }
+    }
+
+    /// Returns the list of files as a person sees it.
+    pub(crate) fn files(&self, documents: &Documents) -> Vec<FileView> {
+        let mut files: Vec<FileView> = documents
+            .entries()
+            .iter()
+            .map(|(&file, entry)| {
+                let on_disk = self.on_disk.get(&file);
+                let path = match documents.places().get(&file) {
+                    Some(Place::At(path)) => path.as_str().to_owned(),
+                    _ => entry.path.chars().filter(|char| !char.is_control()).take(200).collect(),
+                };
+                let (kind, bytes) = match &entry.kind {
+                    Kind::Text { .. } => (FileKind::Text, on_disk.map_or(0, |known| known.stamp.bytes)),
+                    Kind::Blob { bytes, .. } => (FileKind::Blob, *bytes),
+                };
+                let note = self.notes.get(&file).cloned();
+                FileView { id: Some(file), path, kind, bytes, note }
+            })
+            .collect();
+        files.extend(self.unshared.iter().map(|(path, (kind, bytes, note))| FileView {
+            id: None,
+            path: path.clone(),
+            kind: *kind,
+            bytes: *bytes,
+            note: Some(note.clone()),
+        }));
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        files
+    }
+}
+
+fn anchored(documents: &Documents, file: FileId, exceptions: &[(u32, Eol)]) -> Vec<(String, Eol)> {
+    let anchor = |&(at, eol): &(u32, Eol)| Some((documents.anchor(file, at)?, eol));
+    exceptions.iter().filter_map(anchor).collect()
+}
+
+/// Returns where the line ends unlike the others are now.
+fn line_ends(documents: &Documents, file: FileId) -> Vec<(u32, Eol)> {
+    let Some(Kind::Text { exceptions, .. }) = documents.entries().get(&file).map(|entry| &entry.kind)
+    else {
+        return Vec::new();
+    };
+    let resolve = |(anchor, eol): &(String, Eol)| Some((documents.resolve(file, anchor)?, *eol));
+    let mut ends: Vec<(u32, Eol)> = exceptions.iter().filter_map(resolve).collect();
+    ends.sort_by_key(|(at, _)| *at);
+    ends.dedup_by_key(|(at, _)| *at);
+    ends
+}
