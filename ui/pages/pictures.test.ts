@@ -167,7 +167,9 @@ test("a small window", async () => {
 
 test("the start window", async () => {
   const { page, errors } = await openPage(browser, `${url}?window=start`)
-  await picture(page, "start-empty", errors)
+  await picture(page, "start", errors)
   await page.getByTestId("settings").click()
   await picture(page, "start-settings", errors)
+  const first = await openPage(browser, `${url}?window=start&first`)
+  await picture(first.page, "start-first", first.errors)
 })

@@ -1,6 +1,7 @@
 // A shell without a program: one paper in memory, an authority as the replica is one, and a second
 // person who does as told. For `npm run dev` and the page tests; not in the app's build.
-// In the browser's console and in tests it is `stub`; `?window=start` shows the start window.
+// In the browser's console and in tests it is `stub`; `?window=start` shows the start window, and
+// `&first` with it the first start.
 
 import type { ChangeSet, Text } from "@codemirror/state"
 import { difference, fromChanges, toChanges, toText } from "./editor/sync"
@@ -307,9 +308,36 @@ export class Stub {
   }
 }
 
+function recentPapers(): RecentPaper[] {
+  const day = 86_400_000
+  const paper = (
+    title: string,
+    folder: string,
+    days: number,
+    shared: boolean,
+    available = true,
+  ) => ({
+    id: folder,
+    title,
+    folder: `/home/sana/papers/${folder}`,
+    opened_ms: Date.now() - days * day,
+    available,
+    shared,
+  })
+  return [
+    paper("Counting night migrants", "night-migrants", 0, true),
+    paper("Error budgets for thermal counts", "error-budgets", 1, true),
+    paper("Grant report 2026", "grant-report", 27, false),
+    paper("Moth traps and moonlight", "moths", 49, true, false),
+  ]
+}
+
 /** Returns a shell on a new stub, which the console and page tests find as `stub`. */
 export function stubShell(): Shell {
   const stub = new Stub()
+  const query = new URLSearchParams(location.search)
+  if (query.has("first")) stub.person = { name: "", color: 1 }
+  else stub.recent = recentPapers()
   globalThis.stub = stub
   return stub.shell()
 }

@@ -2,35 +2,49 @@
 // named, with what can be done about it.
 
 import { useEffect, useRef } from "react"
-import { Button, Tab, TabList, Tabs } from "react-aria-components"
+import { Button, Tab, TabList, TabPanel, Tabs } from "react-aria-components"
 import { size } from "../words"
 import { fileIcon, Icon } from "./icons"
 import { usePaper, usePaperState } from "./use-paper"
 
 export function EditorPane() {
+  const paper = usePaper()
   const active = usePaperState((state) => state.active)
-  const form = usePaperState((state) => state.form)
   return (
-    <main className="pane" aria-label="Text" data-panel="text">
-      <FileTabs />
-      {active === null ? <NoFile /> : form === null ? <NotText file={active} /> : <Editor />}
+    <main className="pane" aria-label="Text" data-stop="text">
+      {active === null ? (
+        <>
+          <div className="bar" />
+          <NoFile />
+        </>
+      ) : (
+        <Tabs
+          className="pane"
+          selectedKey={active}
+          keyboardActivation="manual"
+          onSelectionChange={(key) => void paper.show(String(key))}
+        >
+          <FileTabs active={active} />
+          <TabPanel id={active} className="pane sheet">
+            <File file={active} />
+          </TabPanel>
+        </Tabs>
+      )}
     </main>
   )
 }
 
-function FileTabs() {
+function File({ file }: { file: string }) {
+  const form = usePaperState((state) => state.form)
+  return form === null ? <NotText file={file} /> : <Editor />
+}
+
+function FileTabs({ active }: { active: string }) {
   const paper = usePaper()
   const tabs = usePaperState((state) => state.tabs)
-  const active = usePaperState((state) => state.active)
   const files = usePaperState((state) => state.files)
-  if (tabs.length === 0) return <div className="bar" />
   return (
-    <Tabs
-      selectedKey={active ?? ""}
-      keyboardActivation="manual"
-      onSelectionChange={(key) => void paper.show(String(key))}
-      className="bar tabs"
-    >
+    <div className="bar tabs">
       <TabList aria-label="Open files" className="tab-list">
         {tabs.map((id) => {
           const path = files.find((file) => file.id === id)?.path ?? ""
@@ -62,7 +76,7 @@ function FileTabs() {
           )
         })}
       </TabList>
-    </Tabs>
+    </div>
   )
 }
 

@@ -44,16 +44,14 @@ export function PaperWindow({ paper }: { paper: PaperStore }) {
   return (
     <PaperContext value={paper}>
       <div className="window">
-        <header className="top" data-panel>
+        <header className="top" data-stop>
           <div className="left">
             <Mark />
-            <PaperMenu />
+            <h1 className="cut">
+              <PaperMenu />
+            </h1>
           </div>
-          <Button
-            className="goto"
-            onPress={() => setDialog("go-to")}
-            aria-label="Go to file, section or command"
-          >
+          <Button className="goto" onPress={() => setDialog("go-to")}>
             <Icon name="search" />
             <span>Go to file, section or command</span>
             <kbd className="push">Ctrl K</kbd>
@@ -121,7 +119,7 @@ function Panels({ side, lower, onCloseLower }: PanelsProps) {
             maxSize={420}
             groupResizeBehavior="preserve-pixel-size"
           >
-            <nav className="pane side" aria-label="Files and outline" data-panel>
+            <nav className="pane side" aria-label="Files and outline" data-stop>
               <Files />
               <Outline />
               <People />
@@ -269,13 +267,17 @@ const FOCUSABLE =
   ".cm-content, [role=row][tabindex='0'], [role=option][tabindex='0'], button:not([disabled]), input, [tabindex='0']"
 
 function goRound(step: 1 | -1) {
-  const panels = [...document.querySelectorAll<HTMLElement>("[data-panel]")]
+  const panels = [...document.querySelectorAll<HTMLElement>("[data-stop]")]
   const at = panels.findLastIndex((panel) => panel.contains(document.activeElement))
-  const next = panels[(at + step + panels.length) % panels.length]
-  if (!next) return
-  const target =
-    next.querySelector<HTMLElement>(".cm-content") ?? next.querySelector<HTMLElement>(FOCUSABLE)
-  ;(target ?? next).focus()
+  for (let round = 1; round <= panels.length; round++) {
+    const next = panels[(at + step * round + panels.length * 2) % panels.length]
+    // The text before the tabs above it.
+    const target =
+      next?.querySelector<HTMLElement>(".cm-content") ?? next?.querySelector<HTMLElement>(FOCUSABLE)
+    if (!target) continue
+    target.focus()
+    return
+  }
 }
 
 /** A yes or no that this computer keeps. */

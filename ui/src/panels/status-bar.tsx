@@ -80,7 +80,7 @@ export function StatusBar() {
   const form = usePaperState((state) => state.form)
   const { kind } = status.network
   return (
-    <footer className="status" data-panel>
+    <footer className="status" data-stop>
       <Places status={status} />
       {kind !== "alone" && (
         <Switch

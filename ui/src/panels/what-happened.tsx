@@ -14,7 +14,7 @@ export function WhatHappened({ onClose }: { onClose: () => void }) {
   const files = usePaperState((state) => state.files)
   const now = useNow()
   return (
-    <section className="lower" aria-label="What happened" data-panel tabIndex={-1}>
+    <section className="lower" aria-label="What happened" data-stop tabIndex={-1}>
       <div className="bar">
         <h2 className="tab on">What happened</h2>
         <Button className="btn bare icon push" aria-label="Close What happened" onPress={onClose}>
