@@ -176,7 +176,7 @@ pub(crate) fn run(
                 open.close_sockets(1001, "the server is closing down");
                 drop(paper);
                 // Who asked may not wait for the answer.
-                drop(reply.send(()));
+                let _ = reply.send(());
                 return;
             }
             Ok(event) => open.handle(event),
@@ -254,7 +254,7 @@ impl Paper {
             Event::Durable(Ok(lsn)) => self.acknowledge(lsn),
             Event::Durable(Err(error)) => self.not_durable(&error),
             Event::HasBlob { hash, reply } => {
-                drop(reply.send(self.store.has_blob(&hash)));
+                let _ = reply.send(self.store.has_blob(&hash));
             }
             Event::GetBlob { hash, reply } => {
                 drop(reply.send(self.store.get_blob(&hash)));
