@@ -130,7 +130,7 @@ impl Anchor {
                 return None;
             };
             let whole = |number: f64, bound: f64| {
-                (number.trunc() == number && (0.0..bound).contains(&number)).then_some(number)
+                (number.fract().abs() == 0.0 && (0.0..bound).contains(&number)).then_some(number)
             };
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
             Some(Id {

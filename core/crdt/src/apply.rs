@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::block::{Block, BlockKind, Parent};
 use crate::decoder::{DecoderV2, Update};
 use crate::delete_set::DeleteSet;
-use crate::encoder::{Encoder, EncoderV2, write_block, write_deletes};
+use crate::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
 use crate::id::{ClientId, Id};
 use crate::integrate::{Passed, Spot};
@@ -99,24 +99,23 @@ impl Structs {
         let mut rest: BTreeMap<ClientId, Vec<Block<'_>>> = BTreeMap::new();
         let mut stack: Vec<Block<'_>> = Vec::new();
         loop {
-            let head = match stack.pop() {
-                Some(block) => block,
-                None => {
-                    // Go on with the current client, else with the next lower one that has blocks.
-                    let next = loop {
-                        if let Some(queue) = queues.get_mut(current)
-                            && let Some(block) = queue.blocks.next()
-                        {
-                            break Some(block);
-                        }
-                        if current == 0 {
-                            break None;
-                        }
-                        current -= 1;
-                    };
-                    let Some(block) = next else { break };
-                    block
-                }
+            let head = if let Some(block) = stack.pop() {
+                block
+            } else {
+                // Go on with the current client, else with the next lower one that has blocks.
+                let next = loop {
+                    if let Some(queue) = queues.get_mut(current)
+                        && let Some(block) = queue.blocks.next()
+                    {
+                        break Some(block);
+                    }
+                    if current == 0 {
+                        break None;
+                    }
+                    current -= 1;
+                };
+                let Some(block) = next else { break };
+                block
             };
             if head.is_skip() {
                 continue;

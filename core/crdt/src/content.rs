@@ -51,7 +51,7 @@ pub(crate) enum Content<'a> {
     Doc(Cow<'a, str>, Cow<'a, Any>),
 }
 
-impl<'a> Content<'a> {
+impl Content<'_> {
     /// Length in units: UTF-16 units of text, values of a list, 1 of everything else.
     pub(crate) fn len(&self) -> usize {
         match self {

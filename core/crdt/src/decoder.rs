@@ -47,7 +47,7 @@ pub(crate) struct DecoderV1<'a> {
     reader: Reader<'a>,
 }
 
-impl<'a> DecoderV1<'a> {
+impl DecoderV1<'_> {
     fn id(&mut self) -> Result<Id, ReadError> {
         let client = self.client()?;
         Ok(Id { client, clock: self.reader.var_u32()? })

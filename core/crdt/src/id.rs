@@ -24,7 +24,7 @@ impl ClientId {
 
 /// The place of one unit in one client's sequence of edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Id {
+pub(crate) struct Id {
     /// Who made it.
     pub client: ClientId,
     /// How many units that client had made before.

@@ -21,11 +21,6 @@ pub(crate) struct TextRun {
 }
 
 impl TextRun {
-    /// Length in UTF-16 units.
-    pub(crate) fn units(&self) -> u32 {
-        self.units
-    }
-
     /// Appends a text of `units` UTF-16 units; returns where it starts, or `None` past 2^32 - 1 units.
     pub(crate) fn push(&mut self, text: &str, units: u32) -> Option<u32> {
         debug_assert_eq!(utf16::len(text), units as usize);

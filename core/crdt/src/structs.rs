@@ -412,12 +412,11 @@ impl Structs {
         let right = if left != NIL {
             std::mem::replace(&mut self.items[left].right, handle)
         } else if key != NIL {
-            match owner.map.get_mut(&key) {
-                Some(chain) => std::mem::replace(&mut chain.first, handle),
-                None => {
-                    owner.map.insert(key, Chain { first: handle, last: NIL });
-                    NIL
-                }
+            if let Some(chain) = owner.map.get_mut(&key) {
+                std::mem::replace(&mut chain.first, handle)
+            } else {
+                owner.map.insert(key, Chain { first: handle, last: NIL });
+                NIL
             }
         } else {
             std::mem::replace(&mut owner.start, handle)
@@ -480,15 +479,13 @@ impl Structs {
         self.clients[slot as usize].clocks.insert_after(place, clock, right);
         if parent != NIL {
             let owner = &mut self.types[parent as usize];
-            if key != NIL {
-                if let Some(chain) = owner.map.get_mut(&key)
-                    && chain.last == handle
-                {
-                    chain.last = right;
-                }
-            } else {
+            if key == NIL {
                 self.nodes.update(&mut owner.order, &self.items, handle);
                 self.nodes.insert_after(&mut owner.order, &mut self.items, handle, right);
+            } else if let Some(chain) = owner.map.get_mut(&key)
+                && chain.last == handle
+            {
+                chain.last = right;
             }
         }
         self.changes.cuts.push(Ref { slot, clock });
@@ -548,14 +545,12 @@ impl Structs {
         }
         if r.parent != NIL {
             let owner = &mut self.types[r.parent as usize];
-            if r.key != NIL {
-                if let Some(chain) = owner.map.get_mut(&r.key)
-                    && chain.last == right
-                {
-                    chain.last = left;
-                }
-            } else {
+            if r.key == NIL {
                 self.nodes.remove(&mut owner.order, &mut self.items, right);
+            } else if let Some(chain) = owner.map.get_mut(&r.key)
+                && chain.last == right
+            {
+                chain.last = left;
             }
             if r.right != NIL {
                 self.items[r.right].left = left;

@@ -1,5 +1,12 @@
 //! What documents promise, through the doors that callers use.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test may panic, print what it ran, and read recordings"
+)]
+
 #[path = "promises/recorded.rs"]
 mod recorded;
 #[path = "promises/vectors.rs"]

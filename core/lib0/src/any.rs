@@ -32,7 +32,7 @@ pub enum Any {
     /// A `Uint8Array`.
     Bytes(Vec<u8>),
     /// An array.
-    Array(Vec<Any>),
+    Array(Vec<Self>),
     /// An object, members in JavaScript's order.
     Object(Object),
 }
@@ -215,7 +215,7 @@ fn array<const N: usize>(reader: &mut Reader<'_>) -> Result<[u8; N], ReadError> 
 
 fn write_number(out: &mut Vec<u8>, number: f64) {
     // A whole number of at most 31 bits is an integer, -0 among them.
-    if number.trunc() == number && number.abs() <= f64::from(0x7fff_ffff) {
+    if number.fract().abs() == 0.0 && number.abs() <= f64::from(0x7fff_ffff) {
         out.push(125);
         #[expect(
             clippy::cast_possible_truncation,

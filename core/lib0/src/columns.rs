@@ -326,8 +326,10 @@ mod tests {
         for row in rows {
             let mut uint = UintOptRleWriter::default();
             let mut diff = IntDiffOptRleWriter::default();
-            row.iter().for_each(|&n| uint.write(n));
-            row.iter().for_each(|&n| diff.write(n));
+            for &n in row {
+                uint.write(n);
+                diff.write(n);
+            }
             let (uint, diff) = (uint.finish(), diff.finish());
             let mut uint = UintOptRleReader::new(Reader::new(&uint));
             let mut diff = IntDiffOptRleReader::new(Reader::new(&diff));
@@ -343,7 +345,9 @@ mod tests {
     #[test]
     fn the_last_run_of_bytes_never_ends() {
         let mut writer = RleWriter::default();
-        [7, 7, 1].into_iter().for_each(|b| writer.write(b));
+        for byte in [7, 7, 1] {
+            writer.write(byte);
+        }
         let bytes = writer.finish();
         assert_eq!(bytes, [7, 1, 1]);
         let mut reader = RleReader::new(Reader::new(&bytes));
@@ -354,7 +358,9 @@ mod tests {
     #[test]
     fn strings_come_back_and_a_cut_pair_is_two_replacements() {
         let mut writer = StringWriter::default();
-        ["a", "", "ö😀", "bc"].into_iter().for_each(|s| writer.write(s));
+        for text in ["a", "", "ö😀", "bc"] {
+            writer.write(text);
+        }
         let bytes = writer.finish();
         let mut reader = StringReader::new(Reader::new(&bytes)).unwrap();
         for (text, len) in [("a", 1), ("", 0), ("ö😀", 3), ("bc", 2)] {

@@ -18,11 +18,10 @@ pub fn stringify(value: &Any) -> Option<String> {
 
 fn write_value(out: &mut String, value: &Any) {
     match value {
-        Any::Undefined | Any::Null => out.push_str("null"),
         Any::Bool(true) => out.push_str("true"),
         Any::Bool(false) => out.push_str("false"),
         Any::Number(number) if number.is_finite() => write_number(out, *number),
-        Any::Number(_) => out.push_str("null"),
+        Any::Undefined | Any::Null | Any::Number(_) => out.push_str("null"),
         // JSON.stringify throws on a BigInt; a document that carries one as an embed gets its digits.
         Any::BigInt(number) => {
             let _ = write!(out, "{number}");

@@ -7,7 +7,7 @@ pub fn write_var_u64(out: &mut Vec<u8>, mut number: u64) {
         out.push(0x80 | (number & 0x7f) as u8);
         number >>= 7;
     }
-    out.push(number as u8);
+    out.push((number & 0x7f) as u8);
 }
 
 /// Writes a signed number by sign and magnitude; `negative` with magnitude 0 is JavaScript's -0.

@@ -18,7 +18,7 @@ fn unpack(path: &Path) -> Json {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 fn sha(bytes: &[u8]) -> String {

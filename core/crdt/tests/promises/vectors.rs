@@ -83,7 +83,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 fn equal(got: &[u8], expected: &[u8]) -> Result<(), String> {
@@ -332,7 +332,9 @@ impl Run {
 /// Equal values; maps without an order.
 fn same(left: &Any, right: &Any) -> bool {
     match (left, right) {
-        (Any::Number(left), Any::Number(right)) => left == right || left.is_nan() && right.is_nan(),
+        (Any::Number(left), Any::Number(right)) => {
+            left.total_cmp(right).is_eq() || left.is_nan() && right.is_nan()
+        }
         (Any::Array(left), Any::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(l, r)| same(l, r))
         }
@@ -460,14 +462,14 @@ fn transact(doc: &mut Doc, ops: &[&Json]) -> [Option<Vec<u8>>; 2] {
                     .unwrap();
             }
             ("insert", Shared::Array(array)) => {
-                array.insert(&mut transaction, number("index"), values()).unwrap()
+                array.insert(&mut transaction, number("index"), values()).unwrap();
             }
             ("push", Shared::Array(array)) => array.push(&mut transaction, values()).unwrap(),
             ("delete", Shared::Text(text)) => {
-                text.delete(&mut transaction, number("index"), number("len")).unwrap()
+                text.delete(&mut transaction, number("index"), number("len")).unwrap();
             }
             ("delete", Shared::Array(array)) => {
-                array.delete(&mut transaction, number("index"), number("len")).unwrap()
+                array.delete(&mut transaction, number("index"), number("len")).unwrap();
             }
             ("set", Shared::Map(map)) => map
                 .insert(&mut transaction, op["key"].as_str().unwrap(), new(&op["value"]))
