@@ -86,6 +86,26 @@ test("two people in one line at once", async () => {
   await until(page, () => shownText(page), "# Theirs\nmine more")
 })
 
+test("what others type in the line waits while a character is being composed", async () => {
+  const { page } = await open()
+  await page.getByTestId("file:notes.md").click()
+  await page.getByTestId("editor").click()
+  await page.keyboard.press("Control+End")
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send("Input.imeSetComposition", { text: "に", selectionStart: 1, selectionEnd: 1 })
+  await withStub(page, (stub) => stub.type("notes.md", 8, 8, "theirs "), null)
+  await devtools.send("Input.imeSetComposition", {
+    text: "にほ",
+    selectionStart: 2,
+    selectionEnd: 2,
+  })
+  await page.waitForTimeout(100)
+  expect(await shownText(page)).toBe("# Notes\nにほ")
+  await devtools.send("Input.insertText", { text: "日本" })
+  await until(page, () => shownText(page), "# Notes\ntheirs 日本")
+  await until(page, () => stubText(page, "notes.md"), "# Notes\ntheirs 日本")
+})
+
 test("undo leaves others' edits alone", async () => {
   const { page } = await open()
   await page.getByTestId("file:notes.md").click()
@@ -200,6 +220,7 @@ test("files are made, renamed and deleted, and a refusal says why", async () => 
   await page.getByTestId("file-name").getByRole("textbox").fill("sections/end.tex")
   await page.keyboard.press("Enter")
   await page.getByTestId("file:sections/end.tex").waitFor()
+  await until(page, () => page.getByTestId("editor").getAttribute("aria-label"), "sections/end.tex")
   await page.getByTestId("file:sections/end.tex").focus()
   await page.keyboard.press("Delete")
   await page.getByRole("button", { name: "Delete for everybody" }).click()

@@ -96,6 +96,7 @@ export class PaperStore {
   receive(event: ShellEvent) {
     switch (event.kind) {
       case "files":
+        this.rename(event.files)
         this.set({ files: sorted(event.files) })
         break
       case "status":
@@ -303,6 +304,13 @@ export class PaperStore {
     clearTimeout(this.confirmedTimer)
     this.confirmedTimer = undefined
     this.set({ unconfirmed: 0 })
+  }
+
+  private rename(files: readonly FileEntry[]) {
+    for (const { id, path } of files) {
+      const before = this.current.files.find((file) => file.id === id)
+      if (before && before.path !== path) this.editors.get(id)?.rename(path)
+    }
   }
 
   private byNumber(editor: number): OpenFile | undefined {

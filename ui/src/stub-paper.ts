@@ -9,7 +9,7 @@ A bird that crosses the field of view is recorded only if it is warm enough agai
 \end{equation}
 where $r_{1/2}$ is the range at which half of the birds are missed and $s$ sets how sharply the camera fails. Humid air absorbs between 8 and 14\,\textmu m, so both depend on the dew point, which we read from the mast every ten minutes.
 
-The passage rate across a line of one kilometre follows from the counts~$n_j$ in height bands~$j$,
+The passage rate across a line of one kilometer follows from the counts~$n_j$ in height bands~$j$,
 \begin{equation}
   R = \sum_j \frac{n_j}{p(r_j)\, w_j\, T},
   \label{eq:rate}

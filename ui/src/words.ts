@@ -3,7 +3,7 @@
 
 import type { FileEntry, Network, Presence, Saved, Sharing, Status } from "./shell.gen"
 
-/** `good` is grey with a green icon, `wait` amber, `bad` red, `plain` grey. */
+/** `good` is gray with a green icon, `wait` amber, `bad` red, `plain` gray. */
 export type Tone = "plain" | "good" | "wait" | "bad"
 
 /** One place of the status bar. */

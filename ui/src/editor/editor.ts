@@ -5,7 +5,13 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands"
 import { indentUnit } from "@codemirror/language"
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
-import { EditorSelection, EditorState, type Extension, type StateEffect } from "@codemirror/state"
+import {
+  Compartment,
+  EditorSelection,
+  EditorState,
+  type Extension,
+  type StateEffect,
+} from "@codemirror/state"
 import {
   drawSelection,
   dropCursor,
@@ -44,6 +50,8 @@ export class OpenFile {
   readonly eol: string
   readonly view: EditorView
   private readonly sync: Sync
+  /** What depends on the file's name. */
+  private readonly named = new Compartment()
   /** Brings back what was last on the screen; at first, the place of the caret. */
   private scrolled: StateEffect<unknown>
 
@@ -61,8 +69,8 @@ export class OpenFile {
         extensions: [
           this.sync.extension,
           remoteCursors(),
-          language(path),
-          editing(path),
+          this.named.of(named(path)),
+          editing(),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) listener.text()
             if (update.docChanged || update.selectionSet) listener.caret(this.caret())
@@ -77,6 +85,11 @@ export class OpenFile {
   /** The number under which the replica knows this editor. */
   get editor(): number {
     return this.sync.id
+  }
+
+  /** Takes a new name of the same file. */
+  rename(path: string) {
+    this.view.dispatch({ effects: this.named.reconfigure(named(path)) })
   }
 
   /** Puts the view on the screen, as it was. */
@@ -158,7 +171,11 @@ function characters(text: string): number {
   return count
 }
 
-function editing(path: string): Extension {
+function named(path: string): Extension {
+  return [language(path), EditorView.contentAttributes.of({ "aria-label": path })]
+}
+
+function editing(): Extension {
   return [
     lineNumbers(),
     highlightActiveLine(),
@@ -177,7 +194,6 @@ function editing(path: string): Extension {
     highlightSelectionMatches(),
     keymap.of([...searchKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
     EditorView.contentAttributes.of({
-      "aria-label": path,
       "data-testid": "editor",
       spellcheck: "true",
     }),

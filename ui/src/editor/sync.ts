@@ -15,6 +15,8 @@ const OTHERS = "others"
 
 /** How long the caret rests before others are told of it. */
 const CARET_PAUSE_MS = 30
+/** How long after its last event a composition is really over. */
+const COMPOSITION_PAUSE_MS = 50
 /** How long to wait after a refused edit before asking for the text anew. */
 const RETRY_MS = 1000
 
@@ -81,6 +83,8 @@ export class Sync {
   private underWay = false
   private unconfirmed = 0
   private caretMoved = false
+  /** News that waits for the end of a composition. */
+  private held: (() => void)[] = []
   private caretTimer: ReturnType<typeof setTimeout> | undefined
   private retryTimer: ReturnType<typeof setTimeout> | undefined
   private asking = false
@@ -105,6 +109,18 @@ export class Sync {
         if (local && update.docChanged) this.push()
         else if (this.caretMoved) this.pushCaret()
       }),
+      EditorView.domEventHandlers({
+        // CodeMirror reads the last of the composition after this event.
+        compositionend: (_event, view) => {
+          setTimeout(() => {
+            // The next one may have begun; its end comes here too.
+            if (!view.composing) this.takeHeld()
+          }, COMPOSITION_PAUSE_MS)
+        },
+        blur: () => {
+          setTimeout(() => this.takeHeld(), COMPOSITION_PAUSE_MS)
+        },
+      }),
     ]
   }
 
@@ -121,6 +137,10 @@ export class Sync {
 
   /** Takes patches; `version` is the one before the first of them. */
   receive(version: number, patches: readonly Patch[]) {
+    if (!this.wait(() => this.take(version, patches), patches)) this.take(version, patches)
+  }
+
+  private take(version: number, patches: readonly Patch[]) {
     if (!this.view || this.closed || this.asking) return
     const seen = this.version(this.view) - version
     if (seen < 0) {
@@ -159,6 +179,10 @@ export class Sync {
 
   /** Takes where the others are, in the text of `version`. */
   receiveCursors(version: number, cursors: readonly Cursor[]) {
+    if (!this.wait(() => this.takeCursors(version, cursors))) this.takeCursors(version, cursors)
+  }
+
+  private takeCursors(version: number, cursors: readonly Cursor[]) {
     const view = this.view
     if (!view || this.closed || version !== this.version(view)) return
     let over: ChangeSet | null = null
@@ -183,6 +207,36 @@ export class Sync {
     clearTimeout(this.caretTimer)
     clearTimeout(this.retryTimer)
     if (tell) this.shell.closeEditor(this.editor).catch((e) => this.listener.problem(sentence(e)))
+  }
+
+  /**
+   * Keeps news back while a character is being composed in the line that it changes: an input
+   * method that finds another text under its hands doubles or drops what is typed. Returns whether
+   * it did. What comes after waits behind it, so that the order stays.
+   */
+  private wait(take: () => void, patches: readonly Patch[] = []): boolean {
+    const view = this.view
+    if (this.held.length > 0) {
+      this.held.push(take)
+      return true
+    }
+    if (!view?.composing) return false
+    const line = view.state.doc.lineAt(view.state.selection.main.head)
+    // Positions may be off by what is unconfirmed: better to wait for nothing than to disturb.
+    const slack = Math.abs(view.state.doc.length - this.confirmed.length)
+    const touches = patches.some(
+      (patch) =>
+        !patch.own &&
+        patch.changes.some((c) => c.from <= line.to + slack && c.to >= line.from - slack),
+    )
+    if (touches) this.held.push(take)
+    return touches
+  }
+
+  private takeHeld() {
+    const held = this.held
+    this.held = []
+    for (const take of held) take()
   }
 
   private version(view: EditorView): number {

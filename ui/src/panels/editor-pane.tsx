@@ -111,10 +111,15 @@ function NotText({ file }: { file: string }) {
   if (entry.kind === "text") return <div className="editor" />
   return (
     <div className="editor empty">
-      <p className="strong">{entry.path} is not text</p>
+      <p className="strong">
+        {entry.path} is {entry.kind === "link" ? "a link" : "not text"}
+      </p>
       <p className="soft">
         {size(entry.bytes)}.{" "}
-        {entry.note ?? "It is kept as it is, and shared as a whole when it changes."}
+        {entry.note ??
+          (entry.kind === "link"
+            ? "Links stay on this computer; what they lead to is not shared."
+            : "It is kept as it is, and shared as a whole when it changes.")}
       </p>
       <p>
         <Button className="btn" onPress={() => paper.revealFolder()}>

@@ -179,7 +179,7 @@ function Shared({ sharing }: { sharing: Sharing }) {
         </div>
         <p className="xs soft after-link">
           The part after # is the key: who has it can edit. Send it only to people you mean to
-          invite; it appears in no log.
+          invite.
         </p>
         <Problem text={problem} />
       </section>

@@ -53,7 +53,7 @@ export function WhoAreYou({ person, first, onDone, onCancel }: WhoAreYouProps) {
               aria-label={colorName(at)}
               className={`face large ${personClass(at)}`}
             >
-              {initial(name)}
+              {name.trim() === "" ? "" : initial(name)}
             </Radio>
           ))}
         </div>
