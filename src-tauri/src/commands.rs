@@ -99,7 +99,7 @@ pub(crate) async fn subscribe(
     apart(move || {
         paper.close_editors();
         paper.outlet.listen(channel);
-        Ok(paper.view())
+        paper.view()
     })
     .await
 }

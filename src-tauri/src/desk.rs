@@ -4,14 +4,14 @@
 //! Opening and sharing wait for disk and network: call them off the main thread.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use replica::{EditorId, Replica, ServerPlace};
 use store::disk::{Disk as _, RealDisk};
 
 use crate::events::Outlet;
-use crate::hosting::Hosting;
+use crate::hosting::{self, Hosted, Hosting};
 use crate::settings::{Kept, Recent};
 use crate::shapes::{Paper, Person, RecentPaper, ShareWhere, Sharing, Start};
 
@@ -24,6 +24,8 @@ pub(crate) struct Desk {
     guest: Mutex<Option<Person>>,
     open: Mutex<Vec<Arc<OpenPaper>>>,
     windows: AtomicU64,
+    /// How many papers are being closed.
+    closing: AtomicUsize,
 }
 
 /// A paper with a window.
@@ -53,6 +55,7 @@ impl Desk {
             guest: Mutex::new(guest),
             open: Mutex::new(Vec::new()),
             windows: AtomicU64::new(1),
+            closing: AtomicUsize::new(0),
         }
     }
 
@@ -121,7 +124,7 @@ impl Desk {
         let ear = Arc::clone(&outlet);
         let replica = Replica::open(self.config(&folder), move |news| ear.send(news))
             .map_err(|problem| problem.to_string())?;
-        Ok(self.place(replica, outlet))
+        self.place(replica, outlet)
     }
 
     /// Fetches the paper behind a link into a folder and opens it.
@@ -131,7 +134,7 @@ impl Desk {
         let ear = Arc::clone(&outlet);
         let replica = Replica::join(self.config(&into), link, move |news| ear.send(news))
             .map_err(|problem| problem.to_string())?;
-        Ok(self.place(replica, outlet))
+        self.place(replica, outlet)
     }
 
     /// Returns the paper of a window.
@@ -141,22 +144,34 @@ impl Desk {
         found.cloned().ok_or_else(|| "This window has no paper any more.".to_owned())
     }
 
-    /// Takes a window's paper off the desk, when the window is gone.
+    /// Takes a window's paper off the desk, when the window is gone. It counts as being closed
+    /// until [`closed`](Self::closed) is called.
     pub(crate) fn remove(&self, label: &str) -> Option<Arc<OpenPaper>> {
         let mut open = lock(&self.open);
         let at = open.iter().position(|paper| paper.label == label)?;
+        self.closing.fetch_add(1, Ordering::AcqRel);
         Some(open.remove(at))
+    }
+
+    /// Notes that a removed paper is closed.
+    pub(crate) fn closed(&self) {
+        self.closing.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Is a paper being closed? Then the program must not end yet.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire) > 0
     }
 
     /// Shares a paper here or at a server, and connects it there.
     pub(crate) fn share(&self, paper: &OpenPaper, place: &ShareWhere) -> Result<Sharing, String> {
-        let id = paper.replica.view().id.to_string();
+        let id = paper.replica.paper().to_string();
         let (link, here) = match place {
             ShareWhere::Here { address } => (self.host(paper, &id, address.clone())?, true),
             ShareWhere::Server { url } => {
                 let place = ServerPlace { address: url.trim().to_owned(), certificate: None };
                 paper.outlet.set_hosted_here(false);
-                let link = paper.replica.share(place).map_err(|problem| {
+                let link = paper.replica.share(&place).map_err(|problem| {
                     // Still where it was.
                     paper.outlet.set_hosted_here(lock(&paper.hosting).is_some());
                     problem.to_string()
@@ -170,13 +185,14 @@ impl Desk {
                 recent.shared = true;
             }
         })?;
-        let at = paper.replica.status().sharing.map(|sharing| sharing.server);
+        let status = paper.replica.status().map_err(|problem| problem.to_string())?;
+        let at = status.sharing.map(|sharing| sharing.server);
         Ok(Sharing { link, place: at.unwrap_or_default(), here })
     }
 
     /// Ends sharing a paper: it stays here, the link leads nowhere if this app hosted it.
     pub(crate) fn stop_sharing(&self, paper: &OpenPaper) -> Result<(), String> {
-        let id = paper.replica.view().id.to_string();
+        let id = paper.replica.paper().to_string();
         paper.replica.stop_sharing().map_err(|problem| problem.to_string())?;
         self.stop_hosting(paper, &id)?;
         self.remember(|settings| {
@@ -202,8 +218,8 @@ impl Desk {
     }
 
     /// Puts an open paper on the desk, hosts it if it was hosted, and remembers it.
-    fn place(&self, replica: Replica, outlet: Arc<Outlet>) -> Arc<OpenPaper> {
-        let view = replica.view();
+    fn place(&self, replica: Replica, outlet: Arc<Outlet>) -> Result<Arc<OpenPaper>, String> {
+        let view = replica.view().map_err(|problem| problem.to_string())?;
         let id = view.id.to_string();
         let number = self.windows.fetch_add(1, Ordering::Relaxed);
         let paper = Arc::new(OpenPaper {
@@ -235,25 +251,31 @@ impl Desk {
         if let Err(problem) = self.remember(|settings| settings.remember(recent)) {
             tracing::warn!(problem, "the list of recent papers can't be kept");
         }
-        paper
+        Ok(paper)
     }
 
     /// Starts this app's server for a paper and moves the paper there; returns the link.
     fn host(&self, paper: &OpenPaper, id: &str, address: Option<String>) -> Result<String, String> {
         let address = address.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
-        let before = lock(&self.kept).now().hosted.get(id).map_or(0, |hosted| hosted.port);
+        let before = lock(&self.kept).now().hosted.get(id).cloned();
+        let mut hosted = before.unwrap_or_else(|| Hosted {
+            address: None,
+            port: 0,
+            folder: format!("{id}-{}", RealDisk.now_ms()),
+        });
+        hosted.address = address;
         // The one that runs holds the store: it ends before the next one starts.
         if let Some(running) = lock(&paper.hosting).take() {
-            running.stop()?;
+            running.stop();
         }
-        let (hosting, hosted) =
-            Hosting::start(&self.data_dir.join("hosting").join(id), address, before)?;
+        let secret = paper.replica.secret().map_err(|problem| problem.to_string())?;
+        let hosting = Hosting::start(&self.data_dir, &mut hosted, id, &secret)?;
         paper.outlet.set_hosted_here(true);
-        let link = match paper.replica.share(hosting.place()) {
+        let link = match paper.replica.share(&hosting.place()) {
             Ok(link) => link,
             Err(problem) => {
                 paper.outlet.set_hosted_here(false);
-                hosting.stop()?;
+                hosting.stop();
                 return Err(problem.to_string());
             }
         };
@@ -264,14 +286,18 @@ impl Desk {
         Ok(link)
     }
 
+    /// Ends this app's server for a paper, for good: its folder goes as well.
     fn stop_hosting(&self, paper: &OpenPaper, id: &str) -> Result<(), String> {
         paper.outlet.set_hosted_here(false);
         if let Some(hosting) = lock(&paper.hosting).take() {
-            hosting.stop()?;
+            hosting.stop();
         }
-        self.remember(|settings| {
-            settings.hosted.remove(id);
-        })
+        let mut hosted = None;
+        self.remember(|settings| hosted = settings.hosted.remove(id))?;
+        if let Some(hosted) = hosted {
+            hosting::discard(&self.data_dir, &hosted);
+        }
+        Ok(())
     }
 
     fn remember(&self, change: impl FnOnce(&mut crate::settings::Settings)) -> Result<(), String> {
@@ -287,8 +313,9 @@ impl Desk {
 
 impl OpenPaper {
     /// Returns the paper as its window shows it.
-    pub(crate) fn view(&self) -> Paper {
-        Paper::of(self.replica.view(), self.outlet.hosted_here())
+    pub(crate) fn view(&self) -> Result<Paper, String> {
+        let view = self.replica.view().map_err(|problem| problem.to_string())?;
+        Ok(Paper::of(view, self.outlet.hosted_here()))
     }
 
     /// Notes that the page has opened an editor.
@@ -317,7 +344,10 @@ impl OpenPaper {
         };
         let closed = paper.replica.close().map_err(|problem| problem.to_string());
         let hosting = paper.hosting.into_inner().unwrap_or_else(PoisonError::into_inner);
-        closed.and(hosting.map_or(Ok(()), Hosting::stop))
+        if let Some(hosting) = hosting {
+            hosting.stop();
+        }
+        closed
     }
 }
 

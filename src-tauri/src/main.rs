@@ -7,10 +7,10 @@ mod arguments;
 mod environment;
 mod shapes;
 
+mod hosting;
 mod settings;
 
 mod events;
-mod hosting;
 
 mod desk;
 
@@ -32,7 +32,7 @@ use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKin
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Opening};
-use crate::desk::Desk;
+use crate::desk::{Desk, OpenPaper};
 use crate::settings::Kept;
 use crate::shapes::{Person, ShareWhere};
 
@@ -171,8 +171,15 @@ fn show_start(app: &AppHandle, desk: &Desk) {
 }
 
 fn on_event(app: &AppHandle, event: RunEvent) {
-    let RunEvent::WindowEvent { label, event, .. } = event else { return };
     let desk = app.state::<Arc<Desk>>();
+    let (label, event) = match event {
+        RunEvent::WindowEvent { label, event, .. } => (label, event),
+        // The last window is gone, its paper not yet.
+        RunEvent::ExitRequested { code: None, api, .. } if desk.is_closing() => {
+            return api.prevent_exit();
+        }
+        _ => return,
+    };
     match event {
         WindowEvent::Focused(true) => {
             // Somebody may have worked in the folder with something else.
@@ -182,20 +189,32 @@ fn on_event(app: &AppHandle, event: RunEvent) {
         }
         WindowEvent::CloseRequested { api, .. } => {
             let Ok(paper) = desk.paper(&label) else { return };
-            if let replica::Saved::Failed { problem } = paper.replica.status().saved {
+            let saved = paper.replica.status().map(|status| status.saved);
+            if let Ok(replica::Saved::Failed { problem }) = saved {
                 api.prevent_close();
                 ask_before_loss(app, label, &problem);
             }
         }
         WindowEvent::Destroyed => {
-            if let Some(paper) = desk.remove(&label)
-                && let Err(problem) = paper.close()
-            {
-                tracing::error!(problem, "not everything was written when the window closed");
+            if let Some(paper) = desk.remove(&label) {
+                close(app.clone(), Arc::clone(&desk), paper);
             }
         }
         _ => {}
     }
+}
+
+/// Writes a paper out and ends it, apart from the main thread; the program ends after the last.
+fn close(app: AppHandle, desk: Arc<Desk>, paper: Arc<OpenPaper>) {
+    tauri::async_runtime::spawn_blocking(move || {
+        if let Err(problem) = paper.close() {
+            tracing::error!(problem, "not everything was written when the window closed");
+        }
+        desk.closed();
+        if !desk.is_closing() && app.webview_windows().is_empty() {
+            app.exit(0);
+        }
+    });
 }
 
 /// Closing now would lose text: the one moment in which Quire asks.

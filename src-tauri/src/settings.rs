@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use store::disk::{self, Access, Disk as _, RealDisk};
 
+use crate::hosting::Hosted;
 use crate::shapes::Person;
 
 /// How many papers are remembered.
@@ -41,15 +42,6 @@ pub(crate) struct Recent {
     pub opened_ms: u64,
     /// Was it shared when it was open last?
     pub shared: bool,
-}
-
-/// How a paper is hosted, so that its link stays good.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Hosted {
-    /// The address that others reach this computer by; `None`: only this computer does.
-    pub address: Option<String>,
-    /// Where the server listened last.
-    pub port: u16,
 }
 
 /// The settings and their file.

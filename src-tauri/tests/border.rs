@@ -1,6 +1,7 @@
 //! What a window may and may not do, read from the files that say so.
 
 #![expect(clippy::disallowed_methods, reason = "the files that are shipped are what is tested")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
