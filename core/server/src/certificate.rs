@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use store::disk::{Access, Disk, RealDisk, create_dirs, replace};
+use store::disk::{Access, Disk as _, RealDisk, create_dirs, replace};
 
 use crate::config::Tls;
 

@@ -107,7 +107,7 @@ impl Default for Limits {
             queue: 1 << 20,
             stalled: Duration::from_secs(30),
             blob: 512 << 20,
-            idle: Duration::from_secs(60),
+            idle: Duration::from_mins(1),
         }
     }
 }

@@ -34,7 +34,7 @@ use crate::room::Seat;
 /// After this long a ping is sent, and a message to clients that do not see pings.
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// After this long without any word the other side is taken for gone.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 /// How long the last words may take.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How many rooms may be refused before the socket is closed.

@@ -29,7 +29,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use protocol::RoomName;
 use store::StoreError;
-use store::disk::{Disk, Kind, RealDisk};
+use store::disk::{Disk as _, Kind, RealDisk};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
@@ -175,7 +175,7 @@ async fn many_rooms(
     request: Request,
 ) -> Response {
     let secret = access::secret_of(request.headers(), request.uri());
-    upgrade(doors, from, request, Opening { room: None, secret })
+    upgrade(&doors, from, request, Opening { room: None, secret })
 }
 
 async fn one_room(
@@ -189,12 +189,12 @@ async fn one_room(
         return words(StatusCode::NOT_FOUND, "there is nothing here\n");
     }
     let secret = access::secret_of(request.headers(), request.uri());
-    upgrade(doors, from, request, Opening { room: Some(room), secret })
+    upgrade(&doors, from, request, Opening { room: Some(room), secret })
 }
 
 /// Makes a socket of a request, if it asks for one in the proper way.
 fn upgrade(
-    doors: Arc<Doors>,
+    doors: &Arc<Doors>,
     from: SocketAddr,
     mut request: Request,
     opening: Opening,

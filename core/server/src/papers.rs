@@ -12,7 +12,7 @@ use std::thread;
 use crdt::ClientId;
 use protocol::Secret;
 use protocol::room::is_paper_id;
-use store::disk::{Disk, RealDisk};
+use store::disk::{Disk as _, RealDisk};
 use store::{Store, StoreError, StoreOptions};
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::spawn_blocking;

@@ -178,7 +178,9 @@ async fn nonsense_closes_its_own_socket_and_nobody_elses() {
             while let Some(event) = heard.recv().await {
                 match event {
                     client::LinkEvent::Connected(wire) => {
-                        frames.iter().for_each(|frame| wire.send(frame.clone()));
+                        for frame in &frames {
+                            wire.send(frame.clone());
+                        }
                     }
                     client::LinkEvent::Frame(_) => {}
                     client::LinkEvent::Lost { .. } | client::LinkEvent::Refused { .. } => return,
