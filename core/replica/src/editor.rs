@@ -205,10 +205,6 @@ impl Buffer {
         Self { rope: Rope::from_str(text) }
     }
 
-    pub(crate) fn text(&self) -> String {
-        self.rope.to_string()
-    }
-
     /// Returns the line, from 1, that a position is on.
     pub(crate) fn line(&self, position: u32) -> u32 {
         let position = (position as usize).min(self.rope.len_utf16_cu());
@@ -267,9 +263,9 @@ mod tests {
         let check = |text: &str, changes: &[Change], expected: Result<&str, BadChange>| {
             let mut buffer = Buffer::new(text);
             let done = buffer.apply(changes);
-            assert_eq!(done.map(|()| buffer.text()), expected.map(str::to_owned), "{text}");
+            assert_eq!(done.map(|()| buffer.rope.to_string()), expected.map(str::to_owned), "{text}");
             if done.is_err() {
-                assert_eq!(buffer.text(), text);
+                assert_eq!(buffer.rope.to_string(), text);
             }
         };
         check("abc", &[change(1, 2, "XY")], Ok("aXYc"));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use client::{Invitation, LinkEvent, Papers, PapersError};
 use paper::{Entry, FileId, Kind, PaperPath, TextFormat};
+use protocol::Secret;
 use store::Lsn;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -28,6 +29,8 @@ use crate::watch::Watch;
 
 /// The store's fact that holds the secret link.
 pub(crate) const LINK: &str = "link";
+/// The store's fact that holds the secret of a paper that was not shared yet.
+const SECRET: &str = "secret";
 /// The store's fact that says that the paper has come whole once.
 pub(crate) const COMPLETE: &str = "complete";
 /// The store's fact that holds the last place.
@@ -65,7 +68,7 @@ pub(crate) enum Event {
     StopSharing(Reply<()>),
     View(Reply<PaperView>),
     Notices(Reply<Vec<Notice>>),
-    Secret(Reply<Option<Invitation>>),
+    Secret(Reply<Result<Secret, Problem>>),
     Level(Instant, Reply<Result<(), Problem>>),
     Joined(Instant, Reply<Result<(), Problem>>),
     Rescan,
@@ -311,10 +314,7 @@ impl EventLoop {
             }
             Event::View(reply) => answer(&reply, self.view()),
             Event::Notices(reply) => answer(&reply, self.notices.iter().cloned().collect()),
-            Event::Secret(reply) => {
-                let invitation = self.connection.as_ref().map(Connection::invitation);
-                answer(&reply, invitation.cloned());
-            }
+            Event::Secret(reply) => answer(&reply, self.secret()),
             Event::Level(deadline, reply) => {
                 self.mirror.scan(&mut self.documents, now, false);
                 self.levels.push(Waiter { deadline, reply });
@@ -550,8 +550,8 @@ impl EventLoop {
         }
         self.mirror.changed(file, now);
         if let Some(buffer) = self.buffers.get_mut(&file) {
-            // Checked before.
-            drop(buffer.apply(step));
+            let applied = buffer.apply(step);
+            debug_assert!(applied.is_ok(), "the edit was checked before");
         }
         for id in self.editors_of(file) {
             self.push_patch(id, Patch { own: id == own, changes: step.to_vec() });
@@ -766,6 +766,20 @@ impl EventLoop {
         let lsn = kept.map_err(|error| Problem::Store { cause: error.to_string() })?;
         self.documents.note_written(lsn);
         self.start_connection(invitation, now)
+    }
+
+    fn secret(&self) -> Result<Secret, Problem> {
+        let store = self.documents.store();
+        let kept = store.meta(SECRET).and_then(|kept| Secret::parse(&String::from_utf8(kept).ok()?));
+        let connected = self.connection.as_ref().map(|it| it.invitation().secret.clone());
+        if let Some(secret) = connected.or(kept) {
+            return Ok(secret);
+        }
+        let secret = client::new_secret();
+        store
+            .put_meta(SECRET, secret.reveal().as_bytes())
+            .map_err(|error| Problem::Store { cause: error.to_string() })?;
+        Ok(secret)
     }
 
     fn register(&self, invitation: Invitation, reply: Reply<Result<String, Problem>>) {

@@ -31,4 +31,5 @@ pub use notification::{
 pub use paper::{FileId, PaperId};
 pub use presence::{Cursor, PERSON_COLORS, Person, Presence};
 pub use problem::Problem;
+pub use protocol::Secret;
 pub use replica::{Config, Replica, ServerPlace, default_data_dir};

@@ -66,14 +66,6 @@ pub(crate) fn write(disk: &dyn Disk, folder: &Path, paper: &PaperToml) -> Result
         .map_err(|error| problem(error.to_string()))
 }
 
-/// Removes the folder's `paper.toml`, after a join that came to nothing.
-pub(crate) fn remove(disk: &dyn Disk, folder: &Path) {
-    // Nothing more can be done about a failure: the file says only which paper it would have been.
-    if disk.remove(&path(folder)).is_ok() {
-        drop(disk.remove_dir(&folder.join(".quire")));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use store::disk::RealDisk;
@@ -97,7 +89,5 @@ mod tests {
             let problem = read(&RealDisk, dir.path()).unwrap_err().to_string();
             assert!(problem.contains(word) && problem.contains("paper.toml"), "{problem}");
         }
-        remove(&RealDisk, dir.path());
-        assert_eq!(RealDisk.list(dir.path()).unwrap(), []);
     }
 }

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use client::{Fingerprint, Invitation, ServerAddress};
+use protocol::Secret;
 use paper::{FileId, PaperId};
 use store::disk::{Access, Disk, Kind, RealDisk, create_dirs, replace};
 use store::{Store, StoreError, StoreOptions};
@@ -213,13 +214,18 @@ impl Replica {
                 Fingerprint::parse(certificate).map_err(|error| link(error.to_string()))?;
             server = server.with_certificate(certificate);
         }
-        let secret = match self.ask(Event::Secret)? {
-            Some(known) => known.secret,
-            None => client::new_secret(),
-        };
+        let secret = self.secret()?;
         let invitation = Invitation::new(server, &self.paper.to_string(), secret)
             .map_err(|error| link(error.to_string()))?;
         self.ask(|reply| Event::Share(invitation, reply))?
+    }
+
+    /// Returns the secret that lets people into this paper; made and kept at the first call.
+    ///
+    /// For whoever hosts the paper: a server must know it before [`share`](Self::share), unless
+    /// it takes papers from anybody.
+    pub fn secret(&self) -> Result<Secret, Problem> {
+        self.ask(Event::Secret)?
     }
 
     /// Connects a paper that is already here through a link to the same paper.
