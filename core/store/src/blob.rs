@@ -26,8 +26,7 @@ pub(crate) fn put(log: &Log, bytes: &[u8]) -> Result<String, StoreError> {
     // An equal length can still be a damaged file: who has the right bytes mends it.
     if !is_there || !log.disk().read(&path, MAX_BLOB).is_ok_and(|stored| stored == bytes) {
         let folder = path.parent().unwrap_or(&log.folders().blobs);
-        disk::create_dirs(log.disk(), folder, Access::Private)
-            .map_err(failed("create", folder))?;
+        disk::create_dirs(log.disk(), folder, Access::Private).map_err(failed("create", folder))?;
         disk::replace(log.disk(), &path, bytes).map_err(failed("write", &path))?;
         log.add_blob(*hash.as_bytes());
     }
@@ -60,8 +59,10 @@ pub(crate) fn has(log: &Log, name: &str) -> bool {
     path(log, name).is_ok_and(|path| log.disk().stat(&path).is_ok())
 }
 
-/// Removes what an interrupted write has left behind.
+/// Removes what an interrupted write has left behind, and makes the folders' names durable that
+/// a killed process may have made.
 pub(crate) fn sweep(disk: &dyn Disk, blobs: &std::path::Path) -> Result<(), StoreError> {
+    disk.sync_dir(blobs).map_err(failed("sync", blobs))?;
     for folder in disk.list(blobs).map_err(failed("list", blobs))? {
         let folder = blobs.join(folder.name);
         for entry in disk.list(&folder).unwrap_or_default() {

@@ -120,13 +120,17 @@ impl Document {
         // Room for the record's own fields.
         if update.len() > MAX_LEN - 64 {
             let given = format!("{} bytes", update.len());
-            return Err(StoreError::NotAllowed { what: "an update of", given, why: "under 64 MiB" });
+            return Err(StoreError::NotAllowed {
+                what: "an update of",
+                given,
+                why: "under 64 MiB",
+            });
         }
         let waited = waiting(&self.doc);
-        let commit = self.doc.apply_v1(update).map_err(|source| StoreError::Update {
-            name: self.name.clone(),
-            source,
-        })?;
+        let commit = self
+            .doc
+            .apply_v1(update)
+            .map_err(|source| StoreError::Update { name: self.name.clone(), source })?;
         let change = commit.update_v1().map(|update| (update, commit.text_delta(self.text)));
         drop(commit);
         let waits = waiting(&self.doc);
@@ -268,11 +272,7 @@ fn load_snapshot(
     Ok(None)
 }
 
-fn read_update(
-    log: &Log,
-    headers: &mut BTreeMap<Lsn, Header>,
-    place: &Place,
-) -> Option<Vec<u8>> {
+fn read_update(log: &Log, headers: &mut BTreeMap<Lsn, Header>, place: &Place) -> Option<Vec<u8>> {
     let path = writer::path(&log.folders().log, place.segment);
     if !headers.contains_key(&place.segment) {
         let bytes = log.disk().read_range(&path, 0, HEADER_LEN).ok()?;

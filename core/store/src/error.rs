@@ -124,7 +124,10 @@ impl fmt::Display for Report {
 }
 
 /// Names the call that failed; for `map_err`.
-pub(crate) fn failed(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> StoreError {
+pub(crate) fn failed(
+    doing: &'static str,
+    path: impl Into<PathBuf>,
+) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.into();
     move |source| StoreError::Io { doing, path, source }
 }

@@ -298,7 +298,6 @@ pub(crate) fn decompress(bytes: &[u8], len: u64) -> Option<Vec<u8>> {
     (out.len() as u64 == len).then_some(out)
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

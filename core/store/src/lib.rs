@@ -8,17 +8,17 @@
 
 pub mod disk;
 
-mod error;
-mod record;
-mod segment;
-mod index;
-mod snapshot;
-mod writer;
-mod recovery;
-mod log;
 mod blob;
 mod document;
+mod error;
+mod index;
+mod log;
+mod record;
+mod recovery;
+mod segment;
+mod snapshot;
 mod store;
+mod writer;
 
 pub use document::{Document, Written};
 pub use error::{Report, Severity, StoreError};

@@ -61,6 +61,8 @@ struct State {
     queue: Vec<Queued>,
     queued_bytes: usize,
     next_lsn: u64,
+    /// The last write; a segment may have taken a higher lsn for its beginning.
+    last_queued: Lsn,
     durable: Lsn,
     index: Index,
     trouble: Trouble,
@@ -100,6 +102,7 @@ impl Log {
             queue: Vec::new(),
             queued_bytes: 0,
             next_lsn,
+            last_queued: Lsn::new(next_lsn - 1),
             durable: Lsn::new(next_lsn - 1),
             index,
             trouble: Trouble::None,
@@ -212,7 +215,7 @@ impl Log {
     /// Waits until everything queued so far is durable.
     pub(crate) fn flush(&self) -> Result<Lsn, StoreError> {
         let mut state = self.shared.state();
-        let target = Lsn::new(state.next_lsn - 1);
+        let target = state.last_queued;
         let failures = state.failures;
         state.flush = true;
         self.shared.work.notify_one();
@@ -220,7 +223,7 @@ impl Log {
             if let Trouble::Poisoned(reason) = &state.trouble {
                 return Err(StoreError::Poisoned { reason: reason.clone() });
             }
-            if state.queue.is_empty() && state.durable >= target {
+            if state.durable >= target {
                 return Ok(state.durable);
             }
             if let Trouble::Stalled(reason) = &state.trouble
@@ -295,6 +298,7 @@ impl State {
     fn push(&mut self, kind: Kind, document: u32, payload: Vec<u8>) -> Lsn {
         let lsn = Lsn::new(self.next_lsn);
         self.next_lsn += 1;
+        self.last_queued = lsn;
         self.queued_bytes += payload.len();
         self.queue.push(Queued { kind, document, lsn, payload });
         lsn
@@ -513,4 +517,3 @@ fn merge(queued: Vec<Queued>) -> Vec<Queued> {
     merged.sort_by_key(|queued| queued.lsn);
     merged
 }
-

@@ -90,13 +90,14 @@ pub(crate) fn recover(
         broken: Vec::new(),
         older: Vec::new(),
     };
+    for folder in [&folders.log, &folders.snapshots] {
+        // Names that a killed process made are relied upon from now on.
+        disk.sync_dir(folder).map_err(failed("sync", folder))?;
+    }
     let segments = recovery.segments()?;
-    let last = segments.last().copied();
     let mut resumed = None;
-    for first_lsn in segments {
-        if let Some(writer) = recovery.segment(first_lsn, Some(first_lsn) == last)? {
-            resumed = Some(writer);
-        }
+    for (at, first_lsn) in segments.iter().enumerate() {
+        resumed = recovery.segment(*first_lsn, segments.get(at + 1).copied())?;
     }
     recovery.snapshots()?;
     recovery.finish(resumed)
@@ -126,8 +127,9 @@ impl Recovery<'_> {
         Ok(names.filter_map(writer::parse_file_name).collect())
     }
 
-    /// Reads one segment. Returns a writer when it is the last one and fit to be gone on with.
-    fn segment(&mut self, first_lsn: Lsn, last: bool) -> Result<Option<Writer>, StoreError> {
+    /// Reads one segment, `next` being the first lsn of the one after it. Returns a writer when
+    /// it is the last one and fit to be gone on with.
+    fn segment(&mut self, first_lsn: Lsn, next: Option<Lsn>) -> Result<Option<Writer>, StoreError> {
         self.highest = self.highest.max(first_lsn);
         let path = writer::path(&self.folders.log, first_lsn);
         let bytes = self.disk.read(&path, MAX_SEGMENT).map_err(failed("read", &path))?;
@@ -153,20 +155,32 @@ impl Recovery<'_> {
         self.refuse_newer(&scan)?;
         match scan.ending {
             Ending::Damaged(at) => return self.damaged(first_lsn, &path, at, &scan),
-            Ending::Torn if !last && scan.end < bytes.len() => {
-                return self.damaged(first_lsn, &path, scan.end, &scan);
+            Ending::Torn if scan.end < bytes.len() => {
+                let last_lsn = scan.records.last().map_or(first_lsn, |(_, record)| record.lsn);
+                // Torn is the seal, or a write after the next segment could not be made, when
+                // that one starts no later than right behind here.
+                if !scan.sealed && next.is_some_and(|next| next.get() > last_lsn.get() + 1) {
+                    return self.damaged(first_lsn, &path, scan.end, &scan);
+                }
             }
             Ending::Clean | Ending::Torn => {}
         }
         let newest = self.take(first_lsn, &scan);
-        if !last || scan.sealed {
+        if !scan.sealed {
+            // A process that was killed may not have come to it, and from now on all of this
+            // counts as promised.
+            let file = self.disk.open(&path).and_then(|mut file| file.sync());
+            file.map_err(failed("sync", &path))?;
+        }
+        if next.is_some() || scan.sealed {
             self.older.push(Older { first_lsn, newest });
             return Ok(None);
         }
         let (disk, folder) = (self.disk.clone(), &self.folders.log);
         if scan.ending == Ending::Torn {
             let dropped = bytes.len() - scan.end;
-            let text = format!("{}: {dropped} bytes of an unfinished write dropped", path.display());
+            let text =
+                format!("{}: {dropped} bytes of an unfinished write dropped", path.display());
             self.report(Severity::Info, text);
             let mut file = disk.open(&path).map_err(failed("open", &path))?;
             let cut = file.set_len(scan.end as u64).and_then(|()| file.sync());
@@ -322,8 +336,11 @@ impl Recovery<'_> {
         if !self.salvaged.is_empty() {
             let queued: Vec<_> = std::mem::take(&mut self.salvaged)
                 .into_iter()
-                .map(|(document, payload)| {
-                    Queued { kind: Kind::Update, document, lsn: reserve(), payload }
+                .map(|(document, payload)| Queued {
+                    kind: Kind::Update,
+                    document,
+                    lsn: reserve(),
+                    payload,
                 })
                 .collect();
             let framed = writer.frame(&queued);

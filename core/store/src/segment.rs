@@ -57,9 +57,7 @@ impl Header {
 
     /// Reads a header that does not verify: what it says may still find records.
     pub(crate) fn decode_unchecked(bytes: &[u8; HEADER_LEN]) -> Self {
-        let word = |at: usize| {
-            u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
-        };
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         Self {
             first_lsn: Lsn::new(word(8)),
             store: std::array::from_fn(|i| bytes[16 + i]),

@@ -84,8 +84,7 @@ impl Store {
         let lock = lock(&*disk, dir)?;
         let (id, mut reports) = read_format(&*disk, dir, &folders)?;
         for folder in [&folders.log, &folders.snapshots, &folders.blobs] {
-            disk::create_dirs(&*disk, folder, Access::Private)
-                .map_err(failed("create", folder))?;
+            disk::create_dirs(&*disk, folder, Access::Private).map_err(failed("create", folder))?;
         }
         blob::sweep(&*disk, &folders.blobs)?;
         let mut recovered = recovery::recover(&disk, &folders, id)?;
@@ -252,15 +251,14 @@ fn read_format(
                 let dir = dir.to_path_buf();
                 return Err(StoreError::Newer { dir, format: min_reader });
             }
-            Some((_, id)) => return Ok((id, reports)),
+            Some((_, id)) => {
+                disk.sync_dir(dir).map_err(failed("sync", dir))?;
+                return Ok((id, reports));
+            }
             None => {
                 recovery::set_aside(disk, &folders.quarantine, &path)?;
                 let text = format!("{} was damaged: it was written anew", path.display());
-                reports.push(Report {
-                    severity: Severity::Warning,
-                    text,
-                    documents: Vec::new(),
-                });
+                reports.push(Report { severity: Severity::Warning, text, documents: Vec::new() });
             }
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

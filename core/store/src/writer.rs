@@ -193,8 +193,12 @@ impl Writer {
         let mut next = Self::create(self.disk.clone(), &self.folder, store, first_lsn, carried)?;
         let sealed = Queued { kind: Kind::Sealed, document: 0, lsn: first_lsn, payload: vec![] };
         let framed = self.frame(&[sealed]);
-        // The seal only says in so many words what the next segment's existence says.
-        drop(self.write(&framed));
+        // The seal only says in so many words what the next segment's existence says: where it
+        // cannot be written, it is not.
+        let end = self.end;
+        if self.write(&framed).is_err() {
+            drop(self.file.set_len(end));
+        }
         next.older = std::mem::take(&mut self.older);
         let newest = std::mem::take(&mut self.newest);
         next.older.push(Older { first_lsn: self.header.first_lsn, newest });

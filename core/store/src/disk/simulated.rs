@@ -105,6 +105,12 @@ impl SimulatedDisk {
         self.world().power_cut = Some(call);
     }
 
+    /// Undoes [`cut_power_at`](Self::cut_power_at) with nothing lost: as if only the process
+    /// had been killed at that call.
+    pub fn restore_power(&self) {
+        self.world().power_cut = None;
+    }
+
     /// Makes calls fail.
     pub fn set_fault(&self, fault: Option<Fault>) {
         let mut world = self.world();

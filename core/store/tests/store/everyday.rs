@@ -130,7 +130,7 @@ fn many_segments_are_one_log() {
         let mut store = Store::open(Path::new(DIR), small()).unwrap();
         store.put_meta("turn", &[turn]).unwrap();
         let mut document = store.document("tree", client()).unwrap();
-        for i in 0..30 {
+        for i in 0..15 {
             append(&mut document, &format!("{turn}.{i} "));
             store.flush().unwrap();
         }
@@ -138,7 +138,7 @@ fn many_segments_are_one_log() {
     assert!(files(&disk, "log").len() > 5, "the log was to be in many files");
     let mut store = Store::open(Path::new(DIR), small()).unwrap();
     let expected: String =
-        (0..3).flat_map(|turn| (0..30).map(move |i| format!("{turn}.{i} "))).collect();
+        (0..3).flat_map(|turn| (0..15).map(move |i| format!("{turn}.{i} "))).collect();
     assert_eq!(read(&mut store, "tree"), expected);
     assert_eq!(store.meta("turn"), Some(vec![2]));
     assert_eq!(store.reports(), []);
@@ -165,8 +165,7 @@ fn snapshots_let_old_segments_go() {
         assert_eq!(read(&mut store, "tree"), expected);
     }
     assert!(files(&disk, "snap").len() <= 3, "{:?}", files(&disk, "snap"));
-    let bytes: usize =
-        files(&disk, "log").iter().map(|path| disk.files()[path].len()).sum();
+    let bytes: usize = files(&disk, "log").iter().map(|path| disk.files()[path].len()).sum();
     assert!(bytes < 15_000, "the log still has {bytes} bytes");
     let mut store = open(&disk).unwrap();
     assert_eq!(store.reports(), []);
