@@ -244,10 +244,6 @@ fn people_and_cursors_are_seen_and_go() {
     ann.window("main.tex");
     bo.window("main.tex");
     bo.place_cursor("main.tex", 5);
-    let editor = ann.window("main.tex");
-    let _ = editor;
-    let cursor = ann.wait("a cursor", |_| None::<()>.or(Some(())));
-    let () = cursor;
     let file = ann.file("main.tex");
     ann.wait("Bo in line 2", |ann| {
         let status = ann.status();
@@ -256,12 +252,9 @@ fn people_and_cursors_are_seen_and_go() {
     });
     // A cursor moves along with the text before it.
     ann.insert("main.tex", "one", "zero ");
-    for _ in 0..200 {
-        if ann.window_state("main.tex").cursors.first().is_some_and(|cursor| cursor.head == 10) {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    ann.wait_window("main.tex", "Bo's cursor to move along", |window| {
+        window.cursors.first().is_some_and(|cursor| cursor.head == 10)
+    });
     let cursors = ann.window_state("main.tex").cursors;
     assert_eq!(cursors.len(), 1);
     assert_eq!((cursors[0].head, cursors[0].name.as_str()), (10, "bo"));

@@ -50,6 +50,7 @@ impl Window {
 struct Seen {
     windows: BTreeMap<EditorId, Window>,
     files: Vec<FileView>,
+    /// As it was told last, for messages of failed tests.
     status: Option<Status>,
     notices: Vec<Notice>,
 }
@@ -163,9 +164,9 @@ impl Desk {
         shared.map(|file| file.path.clone()).collect()
     }
 
-    /// Returns the newest status.
+    /// Returns how it stands now, after all that was done before.
     pub fn status(&self) -> Status {
-        self.wait("a status", |desk| desk.seen().status.clone())
+        self.replica().status().expect("the paper is open")
     }
 
     /// Returns what was told so far.
@@ -201,6 +202,12 @@ impl Desk {
     pub fn window_state(&mut self, path: &str) -> Window {
         let editor = self.window(path);
         self.seen().windows[&editor].clone()
+    }
+
+    /// Waits until something holds of a window.
+    pub fn wait_window(&mut self, path: &str, what: &str, holds: impl Fn(&Window) -> bool) {
+        let editor = self.window(path);
+        self.wait(what, |desk| holds(&desk.seen().windows[&editor]).then_some(()));
     }
 
     /// Waits until a window shows a text.
@@ -254,7 +261,7 @@ impl Desk {
     /// Waits until all typed so far is safe here and at the server.
     pub fn wait_sent(&self) {
         self.wait("everything to be saved and sent", |desk| {
-            let status = desk.seen().status.clone()?;
+            let status = desk.status();
             let online = status.network == Network::Online;
             (status.saved == Saved::Saved && online && status.unsent == 0).then_some(())
         });
