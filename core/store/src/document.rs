@@ -10,6 +10,7 @@ use crate::snapshot::{self, Snapshot};
 use crate::writer;
 use crdt::{ClientId, Doc, Options, Text, TextChange, Transaction};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -108,7 +109,6 @@ impl Document {
         let result = change(&mut transaction);
         let commit = transaction.commit();
         let change = commit.update_v1().map(|update| (update, commit.text_delta(self.text)));
-        drop(commit);
         (result, change.map(|(update, delta)| self.keep(update, delta)))
     }
 
@@ -132,7 +132,6 @@ impl Document {
             .apply_v1(update)
             .map_err(|source| StoreError::Update { name: self.name.clone(), source })?;
         let change = commit.update_v1().map(|update| (update, commit.text_delta(self.text)));
-        drop(commit);
         let waits = waiting(&self.doc);
         if waits.is_some() && waits != waited {
             // The commit's own update has only what found its place.
@@ -274,11 +273,14 @@ fn load_snapshot(
 
 fn read_update(log: &Log, headers: &mut BTreeMap<Lsn, Header>, place: &Place) -> Option<Vec<u8>> {
     let path = writer::path(&log.folders().log, place.segment);
-    if !headers.contains_key(&place.segment) {
-        let bytes = log.disk().read_range(&path, 0, HEADER_LEN).ok()?;
-        headers.insert(place.segment, Header::decode(&bytes)?);
-    }
-    let frame = headers.get(&place.segment)?.frame();
+    let header = match headers.entry(place.segment) {
+        Entry::Occupied(known) => *known.get(),
+        Entry::Vacant(unknown) => {
+            let bytes = log.disk().read_range(&path, 0, HEADER_LEN).ok()?;
+            *unknown.insert(Header::decode(&bytes)?)
+        }
+    };
+    let frame = header.frame();
     let bytes = log.disk().read_range(&path, place.offset, place.byte_len).ok()?;
     match record::read(&bytes, 0, &frame) {
         Found::Record(record) => Some(record.payload.to_vec()),

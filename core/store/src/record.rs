@@ -145,13 +145,12 @@ pub(crate) fn read<'a>(bytes: &'a [u8], at: usize, frame: &Frame) -> Found<'a> {
     if rest.is_empty() {
         return Found::End;
     }
-    let Some((head, after)) = rest.split_first_chunk::<HEAD_LEN>() else { return Found::Bad };
-    let [a, b, c, d, e, f, g, h] = *head;
-    if *head == [0; HEAD_LEN] {
+    let Some((len, behind)) = rest.split_first_chunk::<4>() else { return Found::Bad };
+    let Some((crc, after)) = behind.split_first_chunk::<4>() else { return Found::Bad };
+    let (len, crc) = (u32::from_le_bytes(*len) as usize, u32::from_le_bytes(*crc));
+    if len == 0 && crc == 0 {
         return if after.iter().all(|byte| *byte == 0) { Found::End } else { Found::Bad };
     }
-    let len = u32::from_le_bytes([a, b, c, d]) as usize;
-    let crc = u32::from_le_bytes([e, f, g, h]);
     if !(4..=MAX_LEN).contains(&len) || len > after.len() {
         return Found::Bad;
     }

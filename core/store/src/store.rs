@@ -264,14 +264,13 @@ fn read_format(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed("read", path)(error)),
     }
-    let id = match recovery::store_id(disk, &folders.log) {
-        Some(id) => id,
-        None => {
-            let mut id = [0; 16];
-            getrandom::fill(&mut id)
-                .map_err(|error| failed("get randomness for", &path)(io::Error::other(error)))?;
-            id
-        }
+    let id = if let Some(id) = recovery::store_id(disk, &folders.log) {
+        id
+    } else {
+        let mut id = [0; 16];
+        getrandom::fill(&mut id)
+            .map_err(|error| failed("get randomness for", &path)(io::Error::other(error)))?;
+        id
     };
     disk::replace(disk, &path, format_text(id).as_bytes()).map_err(failed("write", path))?;
     Ok((id, reports))

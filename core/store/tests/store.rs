@@ -1,11 +1,19 @@
 //! The store's promises, through its public door, on a disk that can lose power.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and the killed process reports to the one that kills"
+)]
+
 #[path = "store/damage.rs"]
 mod damage;
 #[path = "store/everyday.rs"]
 mod everyday;
 #[path = "store/faults.rs"]
 mod faults;
+#[path = "store/kill.rs"]
+mod kill;
 #[path = "store/power.rs"]
 mod power;
 #[path = "store/scene.rs"]

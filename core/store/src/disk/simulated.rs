@@ -139,6 +139,7 @@ impl SimulatedDisk {
     }
 
     /// Returns the disk as it is found when power is back.
+    #[must_use]
     pub fn after_power_loss(&self, unsynced: Unsynced) -> Self {
         let mut chance = Chance(match unsynced {
             Unsynced::Chance(seed) => seed,

@@ -186,7 +186,11 @@ fn any_bytes_in_the_store_are_survived() {
                 match next() % 4 {
                     0 => bytes.truncate(at),
                     1 => bytes[at..].fill(0),
-                    2 => bytes.iter_mut().skip(at).take(40).for_each(|byte| *byte = next() as u8),
+                    2 => bytes
+                        .iter_mut()
+                        .skip(at)
+                        .take(40)
+                        .for_each(|byte| *byte = next().to_le_bytes()[0]),
                     _ => bytes.extend_from_within(at..),
                 }
             })

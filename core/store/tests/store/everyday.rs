@@ -1,6 +1,6 @@
 //! What is written is read again.
 
-use crate::scene::{DIR, append, client, files, listen, open, options, read};
+use crate::scene::{DIR, append, client, files, listen, open, options, read, together};
 use std::path::Path;
 use std::sync::Arc;
 use store::disk::{RealDisk, SimulatedDisk};
@@ -50,7 +50,7 @@ fn documents_do_not_mix() {
     let mut store = open(&disk).unwrap();
     assert_eq!(store.names().len(), 20);
     for (i, name) in names.iter().enumerate() {
-        let expected: String = (0..10).map(|round| format!("{i}.{round} ")).collect();
+        let expected = together(10, |round| format!("{i}.{round} "));
         assert_eq!(read(&mut store, name), expected);
     }
 }
@@ -191,7 +191,7 @@ fn concurrent_writers_lose_nothing() {
     });
     drop(store);
     let mut store = open(&disk).unwrap();
-    let expected: String = (0..40).map(|i| format!("{i} ")).collect();
+    let expected = together(40, |i| format!("{i} "));
     for i in 0..8 {
         assert_eq!(read(&mut store, &format!("d{i}")), expected);
     }
@@ -228,7 +228,7 @@ fn a_waiting_update_is_kept() {
     let mut document = store.document("tree", client()).unwrap();
     assert!(document.doc().waiting().is_some());
     document.apply(&updates[0]).unwrap().unwrap();
-    let expected: String = (0..100).map(|i| format!("{i} ")).collect();
+    let expected = together(100, |i| format!("{i} "));
     assert_eq!(document.text().read(document.doc()), expected);
 }
 

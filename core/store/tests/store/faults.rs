@@ -1,6 +1,6 @@
 //! A disk that refuses: full, failing, gone.
 
-use crate::scene::{DIR, append, client, listen, open, options, read};
+use crate::scene::{DIR, append, client, listen, open, options, read, together};
 use std::io::ErrorKind;
 use std::path::Path;
 use store::disk::{Fault, Operation, SimulatedDisk};
@@ -58,7 +58,7 @@ fn a_full_disk_stalls_and_goes_on() {
         store.flush().unwrap();
         drop((document, store));
         let mut store = open(&disk).unwrap();
-        let expected: String = (0..12).map(|i| format!("{i} ")).collect();
+        let expected = together(12, |i| format!("{i} "));
         assert_eq!(read(&mut store, "tree"), expected);
         assert_eq!(store.reports(), []);
     }

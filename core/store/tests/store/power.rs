@@ -40,7 +40,7 @@ fn session_of_work(disk: &SimulatedDisk, session: u8, promised: &mut Promised) -
         }
     });
     // With such a window only a flush commits, which makes each run the same as the last.
-    let window = Duration::from_secs(3600);
+    let window = Duration::from_hours(1);
     let options = StoreOptions { segment_bytes: 600, window, on_durable, ..options(disk) };
     let result = (|| {
         let mut store = Store::open(Path::new(DIR), options).ok()?;

@@ -30,8 +30,11 @@ pub(crate) fn open(disk: &SimulatedDisk) -> Result<Store, StoreError> {
     Store::open(Path::new(DIR), options(disk))
 }
 
+/// What a callback has been told.
+pub(crate) type Told = Arc<Mutex<Vec<Result<Lsn, StoreError>>>>;
+
 /// Returns a callback and what it has been told.
-pub(crate) fn listen() -> (OnDurable, Arc<Mutex<Vec<Result<Lsn, StoreError>>>>) {
+pub(crate) fn listen() -> (OnDurable, Told) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let teller = told.clone();
     (Box::new(move |news| teller.lock().unwrap().push(news)), told)
@@ -62,4 +65,9 @@ pub(crate) fn texts(store: &mut Store) -> BTreeMap<String, String> {
 pub(crate) fn files(disk: &SimulatedDisk, folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(DIR).join(folder);
     disk.files().into_keys().filter(|path| path.starts_with(&folder)).collect()
+}
+
+/// Returns what `words` from 0 up to `end` are together.
+pub(crate) fn together(end: usize, word: impl Fn(usize) -> String) -> String {
+    (0..end).map(word).collect::<Vec<_>>().concat()
 }
