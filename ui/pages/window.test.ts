@@ -201,6 +201,30 @@ test("the window can be used without a mouse", async () => {
   await until(page, () => page.getByTestId("editor").getAttribute("aria-label"), MODEL)
 })
 
+test("the outline goes to a heading, and typing below leaves its rows alone", async () => {
+  const { page } = await open()
+  const outline = page.getByTestId("outline")
+  await outline.getByText("Error budget.").click()
+  await until(page, () => status(page, "caret"), "Line 20, column 1")
+  await page.keyboard.press("End")
+  await page.evaluate(() => {
+    const list = document.querySelector("[data-testid=outline]")
+    const seen = globalThis as unknown as { changes: number }
+    seen.changes = 0
+    new MutationObserver((changes) => {
+      seen.changes += changes.length
+    }).observe(list ?? document, { subtree: true, childList: true, attributes: true })
+  })
+  await page.keyboard.type("More words.")
+  await until(page, async () => (await stubText(page, MODEL)).endsWith("More words.\n"), true)
+  await page.waitForTimeout(400)
+  const changes = () => page.evaluate(() => (globalThis as unknown as { changes: number }).changes)
+  expect(await changes()).toBe(0)
+  await page.keyboard.press("Enter")
+  await page.keyboard.type("\\section{Last}")
+  await outline.getByText("Last").waitFor()
+})
+
 test("files are made, renamed and deleted, and a refusal says why", async () => {
   const { page } = await open()
   await page.getByTestId("new-file").click()

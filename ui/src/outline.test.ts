@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { headingAt, outline } from "./outline"
+import { headingAt, kept, outline } from "./outline"
 
 /** Each heading as its depth in dots, its title, and its line. */
 function check(text: string, expected: string[]) {
@@ -26,6 +26,14 @@ test("comments have no headings", () => {
 test("broken markup is no trouble", () => {
   check("\\section{open\n\\section{}\n\\section", ["open@1"])
   check("\\sectionmark{x} \\section {y}", ["y@1"])
+})
+
+test("what did not change stays the same object", () => {
+  const before = outline(["\\section{A}", "\\section{B}"])
+  expect(kept(before, outline(["\\section{A}", "\\section{B}", "x"]))).toBe(before)
+  const after = kept(before, outline(["\\section{A}", "", "\\section{B}"]))
+  expect(after[0]).toBe(before[0])
+  expect(after[1]).toEqual({ line: 3, depth: 0, title: "B" })
 })
 
 test("a line stands under the last heading before it", () => {

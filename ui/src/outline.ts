@@ -36,6 +36,24 @@ export function outline(lines: Iterable<string>): Heading[] {
   return found.map(({ line, level, title }) => ({ line, depth: levels.indexOf(level), title }))
 }
 
+/** Returns `after`, made of the objects of `before` where nothing changed. */
+export function kept(before: readonly Heading[], after: readonly Heading[]): readonly Heading[] {
+  let same = before.length === after.length
+  const headings = after.map((heading, index) => {
+    const old = before[index]
+    if (
+      old &&
+      old.line === heading.line &&
+      old.depth === heading.depth &&
+      old.title === heading.title
+    )
+      return old
+    same = false
+    return heading
+  })
+  return same ? before : headings
+}
+
 /** Returns the index of the heading that a line stands under, or -1. */
 export function headingAt(headings: readonly Heading[], line: number): number {
   return headings.findLastIndex((heading) => heading.line <= line)

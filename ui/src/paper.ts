@@ -4,7 +4,7 @@
 
 import { type Caret, OpenFile } from "./editor/editor"
 import type { Authority } from "./editor/sync"
-import { type Heading, outline } from "./outline"
+import { type Heading, kept, outline } from "./outline"
 import { type Shell, sentence } from "./shell"
 import type {
   FileEntry,
@@ -100,7 +100,7 @@ export class PaperStore {
         this.set({ files: sorted(event.files) })
         break
       case "status":
-        this.set({ status: event.status, told: Date.now() })
+        this.set({ status: this.withKept(event.status), told: Date.now() })
         if (this.confirmedTimer !== undefined) this.confirmed()
         break
       case "notice":
@@ -282,7 +282,8 @@ export class PaperStore {
   private readOutline() {
     clearTimeout(this.outlineTimer)
     const editor = this.editor()
-    this.set({ outline: editor ? outline(editor.lines()) : [] })
+    const headings = editor ? outline(editor.lines()) : []
+    this.set({ outline: kept(this.current.outline, headings) })
   }
 
   /**
@@ -304,6 +305,16 @@ export class PaperStore {
     clearTimeout(this.confirmedTimer)
     this.confirmedTimer = undefined
     this.set({ unconfirmed: 0 })
+  }
+
+  /** A status comes with each key; what it says again of people and sharing stays the same object. */
+  private withKept(status: Status): Status {
+    const { people, sharing } = this.current.status
+    return {
+      ...status,
+      people: alike(people, status.people) ? people : status.people,
+      sharing: alike(sharing, status.sharing) ? sharing : status.sharing,
+    }
   }
 
   private rename(files: readonly FileEntry[]) {
@@ -393,6 +404,10 @@ export async function openPaper(shell: Shell): Promise<PaperStore> {
   await store.loadNotices()
   await store.showFirst()
   return store
+}
+
+function alike(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 /** The paper's main file first, then folders, then files; names as people order them. */

@@ -1,5 +1,6 @@
 // One field that goes anywhere: files by name, headings of the file in front, the few commands.
 
+import { useState } from "react"
 import {
   Autocomplete,
   Dialog,
@@ -15,6 +16,9 @@ import {
 } from "react-aria-components"
 import { fileIcon, Icon, type IconName } from "./icons"
 import { usePaper, usePaperState } from "./use-paper"
+
+/** How many of a kind are shown. */
+const MOST = 40
 
 interface Target {
   id: string
@@ -36,8 +40,9 @@ export function GoTo({ onShare, onWhatHappened, onClose }: GoToProps) {
   const headings = usePaperState((state) => state.outline)
   const network = usePaperState((state) => state.status.network)
   const { contains } = useFilter({ sensitivity: "base" })
+  const [words, setWords] = useState("")
 
-  const groups: { name: string; targets: Target[] }[] = [
+  const everything: { name: string; targets: Target[] }[] = [
     {
       name: "Files",
       targets: files.map((file) => ({
@@ -90,6 +95,13 @@ export function GoTo({ onShare, onWhatHappened, onClose }: GoToProps) {
       ],
     },
   ]
+  // A book has thousands of headings; who does not find theirs among the first types on.
+  const groups = everything
+    .map(({ name, targets }) => ({
+      name,
+      targets: targets.filter((target) => contains(target.name, words)).slice(0, MOST),
+    }))
+    .filter((group) => group.targets.length > 0)
   const all = groups.flatMap((group) => group.targets)
 
   return (
@@ -103,7 +115,7 @@ export function GoTo({ onShare, onWhatHappened, onClose }: GoToProps) {
     >
       <Modal className="goto-box">
         <Dialog aria-label="Go to" data-testid="go-to">
-          <Autocomplete filter={contains}>
+          <Autocomplete inputValue={words} onInputChange={setWords}>
             <TextField aria-label="Go to file, section or command" autoFocus className="goto-field">
               <Icon name="search" />
               <Input placeholder="Go to file, section or command" />
@@ -117,25 +129,23 @@ export function GoTo({ onShare, onWhatHappened, onClose }: GoToProps) {
               }}
               renderEmptyState={() => <p className="none soft">Nothing has this in its name.</p>}
             >
-              {groups
-                .filter((group) => group.targets.length > 0)
-                .map((group) => (
-                  <ListBoxSection key={group.name}>
-                    <Header className="goto-head">{group.name}</Header>
-                    {group.targets.map((target) => (
-                      <ListBoxItem
-                        key={target.id}
-                        id={target.id}
-                        textValue={target.name}
-                        className="menu-item"
-                      >
-                        <Icon name={target.icon} />
-                        <span className="cut">{target.name}</span>
-                        <span className="push faint xs">{target.hint}</span>
-                      </ListBoxItem>
-                    ))}
-                  </ListBoxSection>
-                ))}
+              {groups.map((group) => (
+                <ListBoxSection key={group.name}>
+                  <Header className="goto-head">{group.name}</Header>
+                  {group.targets.map((target) => (
+                    <ListBoxItem
+                      key={target.id}
+                      id={target.id}
+                      textValue={target.name}
+                      className="menu-item"
+                    >
+                      <Icon name={target.icon} />
+                      <span className="cut">{target.name}</span>
+                      <span className="push faint xs">{target.hint}</span>
+                    </ListBoxItem>
+                  ))}
+                </ListBoxSection>
+              ))}
             </ListBox>
           </Autocomplete>
         </Dialog>
