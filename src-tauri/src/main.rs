@@ -94,6 +94,7 @@ fn main() -> Result<()> {
             let pid = process::id().to_string();
             disk::replace(&RealDisk, &data_dir.join("app.pid"), pid.as_bytes())?;
             let opening = arguments.opening(&env::current_dir()?);
+            end_when_told(app.handle().clone());
             begin(app.handle(), opening, arguments.share);
             Ok(())
         })
@@ -210,12 +211,50 @@ fn close(app: AppHandle, desk: Arc<Desk>, paper: Arc<OpenPaper>) {
         if let Err(problem) = paper.close() {
             tracing::error!(problem, "not everything was written when the window closed");
         }
+        tracing::info!("a paper is closed");
         desk.closed();
         if !desk.is_closing() && app.webview_windows().is_empty() {
             app.exit(0);
         }
     });
 }
+
+/// Closes all windows when the system ends the session, or a terminal says so: papers are written
+/// out as they are when a person closes them.
+#[cfg(unix)]
+fn end_when_told(app: AppHandle) {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    tauri::async_runtime::spawn(async move {
+        let told = (
+            signal(SignalKind::terminate()),
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::hangup()),
+        );
+        let (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) = told else {
+            tracing::warn!("the system's word to end will not be heard");
+            return;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        let windows = app.webview_windows();
+        if windows.is_empty() {
+            app.exit(0);
+        }
+        for window in windows.into_values() {
+            if let Err(problem) = window.destroy() {
+                tracing::error!(%problem, "a window could not be closed");
+            }
+        }
+    });
+}
+
+/// Other systems ask windows.
+#[cfg(not(unix))]
+fn end_when_told(_: AppHandle) {}
 
 /// Closing now would lose text: the one moment in which Quire asks.
 fn ask_before_loss(app: &AppHandle, label: String, problem: &str) {

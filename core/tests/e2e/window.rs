@@ -4,13 +4,13 @@
 //! is for what the screen shows, never for a time; the deadline only ends a test that hangs.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fantoccini::actions::{InputSource as _, KeyAction, KeyActions};
-use fantoccini::error::{CmdError, NewSessionError};
+use fantoccini::error::CmdError;
 use fantoccini::wd::Capabilities;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -109,24 +109,16 @@ impl Window {
         let options = json!({ "binary": app, "args": arguments });
         let capabilities: Capabilities =
             [("webkitgtk:browserOptions".to_owned(), options)].into_iter().collect();
-        let url = format!("http://127.0.0.1:{port}");
         let started = Instant::now();
-        let client = loop {
-            let tried = ClientBuilder::new(HttpConnector::new())
-                .capabilities(capabilities.clone())
-                .connect(&url)
-                .await;
-            match tried {
-                Ok(client) => break client,
-                // The driver does not listen yet.
-                Err(NewSessionError::Lost(_) | NewSessionError::Failed(_))
-                    if started.elapsed() < DEADLINE =>
-                {
-                    tokio::time::sleep(PAUSE).await;
-                }
-                Err(problem) => panic!("{}'s window did not open: {problem}", person.name),
-            }
-        };
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+            assert!(started.elapsed() < DEADLINE, "WebKitWebDriver does not listen");
+            tokio::time::sleep(PAUSE).await;
+        }
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities)
+            .connect(&format!("http://127.0.0.1:{port}"))
+            .await
+            .unwrap_or_else(|problem| panic!("{}'s window did not open: {problem}", person.name));
         let window = Self { client, driver, person: person.clone() };
         window.client.set_window_rect(0, 0, 1440, 900).await.unwrap();
         window
@@ -279,6 +271,7 @@ impl Window {
         })
         .await;
         let link = self.script(link).await.as_str().unwrap_or_default().to_owned();
+        self.click("share-link").await;
         self.keys(&ESCAPE.to_string()).await;
         self.until("the dialog closed", async |window: &Self| {
             window.script("return !document.querySelector('[data-testid=\"share\"]')").await == true
@@ -304,18 +297,14 @@ impl Window {
         fs::write(self.person.place.join(format!("{name}-{}.png", self.person.name)), png).unwrap();
     }
 
-    /// Closes the window as a person does, and waits until the program has ended.
+    /// Closes the window and waits until the program has ended. The system's word is used for it:
+    /// `WebDriver` ends a program at once together with its last window.
     pub(crate) async fn close(self) {
         let pid = self.pid();
-        // The answer may be lost with the program.
-        drop(self.client.close_window().await);
+        end(pid, "-TERM");
         let ended = self.has_ended(pid).await;
-        drop(self.client.close().await);
-        if !ended {
-            // Closing the last window of a driven program can leave it waiting for its driver.
-            end(pid, "-TERM");
-        }
         drop(self.driver);
+        assert!(ended, "{}: the program goes on after its last window", self.person.name);
     }
 
     /// Ends the program at once, as a crash does, in the middle of typing `text`.
