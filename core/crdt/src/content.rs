@@ -1,6 +1,7 @@
 //! What an item carries, in the form in which updates carry it: borrowed from the update's bytes or from a document.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use lib0::{Any, utf16};
 
@@ -44,7 +45,8 @@ pub(crate) enum Content<'a> {
     /// Text and its length in UTF-16 units.
     String(Cow<'a, str>, u32),
     Embed(Cow<'a, Any>),
-    Format(Cow<'a, str>, Cow<'a, Any>),
+    /// A format's key and value; whether two values are one and the same matters to clean-up, as in JavaScript.
+    Format(Cow<'a, str>, Arc<Any>),
     Type(Cow<'a, TypeKind>),
     Any(Cow<'a, [Any]>),
     /// A subdocument: its guid and options.

@@ -5,6 +5,7 @@
 //! since its columns are run-length encoded; the cap is 4 structs a byte and 2^20.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use lib0::columns::{IntDiffOptRleReader, RleReader, StringReader, UintOptRleReader};
 use lib0::{Any, ReadError, Reader, json};
@@ -333,7 +334,7 @@ fn read_content<'a, D: Decoder<'a>>(decoder: &mut D, number: u8) -> Result<Conte
         5 => Content::Embed(Cow::Owned(decoder.json()?)),
         6 => {
             let key = decoder.key()?;
-            Content::Format(key, Cow::Owned(decoder.json()?))
+            Content::Format(key, Arc::new(decoder.json()?))
         }
         7 => Content::Type(Cow::Owned(match decoder.type_number()? {
             0 => TypeKind::Array,

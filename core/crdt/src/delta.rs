@@ -1,7 +1,33 @@
 //! What a transaction changed in a text, as a walk over the text before it.
 
+use lib0::Any;
+use lib0::any::Object;
+
 use crate::item::{Kind, NIL, Ref};
 use crate::structs::Structs;
+use crate::value::Shared;
+
+/// A step of a walk over a text with attributes, as in Quill's deltas.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delta {
+    /// This was inserted here, with these attributes.
+    Insert(Inserted, Object),
+    /// So many units stay and get these attributes.
+    Retain(u32, Object),
+    /// So many units were deleted here.
+    Delete(u32),
+}
+
+/// What stands in a text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Inserted {
+    /// Text.
+    Text(String),
+    /// A value that counts as one unit.
+    Embed(Any),
+    /// A shared type that counts as one unit.
+    Shared(Shared),
+}
 
 /// A step of a walk over a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,6 +16,7 @@ use crate::structs::Structs;
 use crate::text::Text;
 use crate::transaction::{Commit, Transaction};
 use crate::update::{diff_v2, merge_v1, merge_v2, v2_to_v1};
+use crate::xml::Xml;
 
 /// How a document behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,15 @@ pub struct Doc {
     pub(crate) own: u32,
     /// A transaction was started and not committed.
     pub(crate) open: bool,
+    /// The update events of the last transaction, where cleaning formats made a second one.
+    pub(crate) told: Option<Box<Told>>,
+}
+
+/// Update events in both formats: of a transaction, and of the cleaning after it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Told {
+    pub(crate) v1: Vec<Vec<u8>>,
+    pub(crate) v2: Vec<Vec<u8>>,
 }
 
 impl Doc {
@@ -66,6 +76,7 @@ impl Doc {
             options,
             own,
             open: false,
+            told: None,
         }
     }
 
@@ -81,9 +92,10 @@ impl Doc {
 
     fn typed_root(&mut self, name: &str, kind: TypeKind) -> u32 {
         let root = self.structs.root(name);
-        let known = &mut self.structs.types[root as usize].kind;
-        if *known == TypeKind::Untyped {
-            *known = kind;
+        let known = &mut self.structs.types[root as usize];
+        if known.kind == TypeKind::Untyped {
+            known.kind = kind;
+            known.has_formats = false;
         }
         root
     }
@@ -101,6 +113,11 @@ impl Doc {
     /// Returns the root array of a name.
     pub fn array(&mut self, name: &str) -> Array {
         Array(self.typed_root(name, TypeKind::Array))
+    }
+
+    /// Returns the root XML fragment of a name.
+    pub fn xml(&mut self, name: &str) -> Xml {
+        Xml(self.typed_root(name, TypeKind::XmlFragment))
     }
 
     /// Starts a transaction. One that was started before and dropped is closed first; its changes stay.

@@ -136,7 +136,10 @@ impl Structs {
         match kind {
             Kind::Deleted => self.changes.delete(at.slot, at.clock, len),
             Kind::Type => self.types[content as usize].item = handle,
-            Kind::Format => self.types[parent as usize].has_formats = true,
+            Kind::Format => {
+                self.types[parent as usize].has_marks = true;
+                self.types[parent as usize].has_formats = true;
+            }
             _ => {}
         }
         if self.is_type_deleted(parent) || (key != NIL && !is_last) {

@@ -25,6 +25,10 @@ pub(crate) fn content_of(value: New) -> Content<'static> {
         New::Array => Content::Type(Cow::Owned(TypeKind::Array)),
         New::Map => Content::Type(Cow::Owned(TypeKind::Map)),
         New::Text => Content::Type(Cow::Owned(TypeKind::Text)),
+        New::XmlElement(name) => Content::Type(Cow::Owned(TypeKind::XmlElement(name))),
+        New::XmlFragment => Content::Type(Cow::Owned(TypeKind::XmlFragment)),
+        New::XmlHook(name) => Content::Type(Cow::Owned(TypeKind::XmlHook(name))),
+        New::XmlText => Content::Type(Cow::Owned(TypeKind::XmlText)),
         New::Doc(guid, options) => Content::Doc(Cow::Owned(guid), Cow::Owned(options)),
     }
 }

@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use lib0::{Any, utf16};
 
@@ -56,6 +57,9 @@ pub(crate) struct Type {
     pub(crate) order: Order,
     pub(crate) map: BTreeMap<u32, Chain>,
     /// Whether a format ever stood in it.
+    pub(crate) has_marks: bool,
+    /// Whether one came in since the type is known to be a text. Yjs looks at this where it should look at the other,
+    /// so a root text that is asked for only after formats were applied to it inherits and cleans fewer of them.
     pub(crate) has_formats: bool,
 }
 
@@ -65,7 +69,7 @@ pub(crate) enum Payload {
     Free,
     Binary(Vec<u8>),
     Embed(Any),
-    Format(u32, Any),
+    Format(u32, Arc<Any>),
     Doc(String, Any),
 }
 
@@ -178,6 +182,7 @@ impl Structs {
             start: NIL,
             order: Order::default(),
             map: BTreeMap::new(),
+            has_marks: false,
             has_formats: false,
         });
         handle_of(self.types.len() - 1)
@@ -302,7 +307,7 @@ impl Structs {
             Content::Embed(value) => self.add_payload(Payload::Embed(value.into_owned())),
             Content::Format(key, value) => {
                 let key = self.key_number(&key);
-                self.add_payload(Payload::Format(key, value.into_owned()))
+                self.add_payload(Payload::Format(key, value))
             }
             Content::Doc(guid, options) => {
                 self.add_payload(Payload::Doc(guid.into_owned(), options.into_owned()))
@@ -341,7 +346,7 @@ impl Structs {
                 Payload::Binary(bytes) => Content::Binary(Cow::Borrowed(bytes)),
                 Payload::Embed(value) => Content::Embed(Cow::Borrowed(value)),
                 Payload::Format(key, value) => {
-                    Content::Format(Cow::Borrowed(self.key(*key)), Cow::Borrowed(value))
+                    Content::Format(Cow::Borrowed(self.key(*key)), Arc::clone(value))
                 }
                 Payload::Doc(guid, options) => {
                     Content::Doc(Cow::Borrowed(guid), Cow::Borrowed(options))

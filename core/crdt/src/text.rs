@@ -1,14 +1,21 @@
 //! Shared text. Positions and lengths are UTF-16 units, as in Yjs.
 
+use std::borrow::Cow;
+
+use lib0::any::Object;
 use lib0::{Any, utf16};
 
 use crate::anchor::{Anchor, Assoc};
 use crate::content::Content;
+use crate::delta::{Delta, Inserted};
 use crate::doc::Doc;
 use crate::error::Error;
+use crate::formats::{Attributes, Formats, Walk};
 use crate::item::{Kind, NIL};
+use crate::map::{Map, content_of};
 use crate::structs::{Payload, Structs};
 use crate::transaction::Transaction;
+use crate::value::{New, Value};
 
 /// A text in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,15 +58,103 @@ impl Text {
         index: u32,
         text: &str,
     ) -> Result<(), Error> {
+        self.insert_text(transaction, index, text, None)
+    }
+
+    /// Inserts a text that has exactly these attributes, whatever holds at the position.
+    ///
+    /// # Errors
+    /// As [`Text::insert`].
+    pub fn insert_with(
+        self,
+        transaction: &mut Transaction<'_>,
+        index: u32,
+        text: &str,
+        attributes: &Object,
+    ) -> Result<(), Error> {
+        self.insert_text(transaction, index, text, Some(attributes))
+    }
+
+    fn insert_text(
+        self,
+        transaction: &mut Transaction<'_>,
+        index: u32,
+        text: &str,
+        attributes: Option<&Object>,
+    ) -> Result<(), Error> {
         self.check(transaction.doc, index, 0)?;
         if text.is_empty() {
             return Ok(());
         }
-        let (left, right) = self.seek(&mut transaction.doc.structs, index);
-        let (left, right) = skip_hidden(&transaction.doc.structs, self.0, left, right);
         let units = u32::try_from(utf16::len(text)).map_err(|_| Error::Full)?;
-        transaction.insert(self.0, NIL, left, right, Content::String(text.into(), units))?;
+        let content = Content::String(text.into(), units);
+        let structs = &mut transaction.doc.structs;
+        let (mut left, mut right) = seek(structs, self.0, index);
+        if attributes.is_none() && !structs.types[self.0 as usize].has_marks {
+            while right != NIL && structs.items[right].deleted {
+                left = right;
+                right = structs.items[right].right;
+            }
+            transaction.insert(self.0, NIL, left, right, content)?;
+            return Ok(());
+        }
+        let mut walk = if attributes.is_some() {
+            Walk::from_start(structs, self.0, left, right)
+        } else {
+            Walk::near(structs, self.0, left, right)
+        };
+        let attributes = match attributes {
+            Some(attributes) => Attributes::new(structs, attributes),
+            None => Attributes::of(&walk.formats),
+        };
+        walk.insert_with(transaction, content, attributes)?;
         Ok(())
+    }
+
+    /// Inserts a value that counts as one unit, such as a figure. It does not take the formats that hold there.
+    ///
+    /// # Errors
+    /// As [`Text::insert`].
+    pub fn embed(
+        self,
+        transaction: &mut Transaction<'_>,
+        index: u32,
+        value: New,
+        attributes: Option<&Object>,
+    ) -> Result<(), Error> {
+        self.check(transaction.doc, index, 0)?;
+        let content = embedded(value);
+        let structs = &mut transaction.doc.structs;
+        let (left, right) = seek(structs, self.0, index);
+        let mut walk = if attributes.is_some() {
+            Walk::from_start(structs, self.0, left, right)
+        } else {
+            Walk::near(structs, self.0, left, right)
+        };
+        let attributes = Attributes::new(structs, attributes.unwrap_or(&Object::default()));
+        walk.insert_with(transaction, content, attributes)?;
+        Ok(())
+    }
+
+    /// Gives `len` units from a position on attributes; `Null` takes one away.
+    ///
+    /// # Errors
+    /// The range runs past the end; the text was deleted with its parent; the client has made 2^32 units.
+    pub fn format(
+        self,
+        transaction: &mut Transaction<'_>,
+        index: u32,
+        len: u32,
+        attributes: &Object,
+    ) -> Result<(), Error> {
+        self.check(transaction.doc, index, len)?;
+        if len == 0 {
+            return Ok(());
+        }
+        let structs = &mut transaction.doc.structs;
+        let (left, right) = seek(structs, self.0, index);
+        let attributes = Attributes::new(structs, attributes);
+        Walk::from_start(structs, self.0, left, right).format(transaction, len, &attributes)
     }
 
     /// Deletes `len` units from a position on.
@@ -77,7 +172,11 @@ impl Text {
             return Ok(());
         }
         let structs = &mut transaction.doc.structs;
-        let (_, mut at) = self.seek(structs, index);
+        let (left, mut at) = seek(structs, self.0, index);
+        if structs.types[self.0 as usize].has_marks {
+            Walk::near(structs, self.0, left, at).delete(transaction, len);
+            return Ok(());
+        }
         let mut left = len;
         while left > 0 && at != NIL {
             let item = &structs.items[at];
@@ -92,6 +191,109 @@ impl Text {
             at = structs.items[at].right;
         }
         Ok(())
+    }
+
+    /// Applies a delta, as editors such as Quill make it: steps from the start on. Formatting past the end adds line
+    /// ends; deleting past the end stops there.
+    ///
+    /// # Errors
+    /// The text was deleted with its parent; the client has made 2^32 units.
+    pub fn apply_delta(
+        self,
+        transaction: &mut Transaction<'_>,
+        delta: &[Delta],
+    ) -> Result<(), Error> {
+        self.check(transaction.doc, 0, 0)?;
+        let mut walk = Walk::start(&transaction.doc.structs, self.0);
+        for step in delta {
+            match step {
+                Delta::Insert(Inserted::Text(text), _) if text.is_empty() => {}
+                Delta::Insert(inserted, attributes) => {
+                    let content = match inserted {
+                        Inserted::Text(text) => {
+                            let units = u32::try_from(utf16::len(text)).map_err(|_| Error::Full)?;
+                            Content::String(text.as_str().into(), units)
+                        }
+                        Inserted::Embed(value) => embedded(New::Any(value.clone())),
+                        Inserted::Shared(_) => return Err(Error::Gone),
+                    };
+                    let attributes = Attributes::new(&mut transaction.doc.structs, attributes);
+                    walk.insert_with(transaction, content, attributes)?;
+                }
+                Delta::Retain(len, attributes) => {
+                    let attributes = Attributes::new(&mut transaction.doc.structs, attributes);
+                    walk.format(transaction, *len, &attributes)?;
+                }
+                Delta::Delete(len) => {
+                    walk.delete(transaction, *len);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole text as a delta of insertions, with attributes and embedded values.
+    pub fn delta(self, doc: &Doc) -> Vec<Delta> {
+        let structs = &doc.structs;
+        let mut delta = Vec::new();
+        let mut formats = Formats::default();
+        let mut run = String::new();
+        let mut at = structs.types[self.0 as usize].start;
+        let close = |delta: &mut Vec<Delta>, run: &mut String, formats: &Formats| {
+            if !run.is_empty() {
+                let text = Inserted::Text(std::mem::take(run));
+                delta.push(Delta::Insert(text, formats.to_object(structs)));
+            }
+        };
+        while at != NIL {
+            let item = &structs.items[at];
+            if !item.deleted {
+                match item.kind {
+                    Kind::String => run.push_str(structs.text(item)),
+                    Kind::Format => {
+                        close(&mut delta, &mut run, &formats);
+                        if let Payload::Format(key, value) = structs.payload(item) {
+                            formats.update(*key, value);
+                        }
+                    }
+                    _ => {
+                        close(&mut delta, &mut run, &formats);
+                        let inserted = match Value::of(structs, item, 0) {
+                            Value::Any(value) => Inserted::Embed(value),
+                            Value::Shared(shared) => Inserted::Shared(shared),
+                            Value::Doc(guid) => Inserted::Embed(Any::from(guid)),
+                        };
+                        delta.push(Delta::Insert(inserted, formats.to_object(structs)));
+                    }
+                }
+            }
+            at = item.right;
+        }
+        close(&mut delta, &mut run, &formats);
+        delta
+    }
+
+    /// Sets an attribute of the text as a whole.
+    ///
+    /// # Errors
+    /// The text was deleted with its parent; the client has made 2^32 units.
+    pub fn set_attribute(
+        self,
+        transaction: &mut Transaction<'_>,
+        key: &str,
+        value: impl Into<New>,
+    ) -> Result<(), Error> {
+        Map(self.0).insert(transaction, key, value)
+    }
+
+    /// Returns an attribute of the text as a whole.
+    pub fn attribute(self, doc: &Doc, key: &str) -> Option<Value> {
+        Map(self.0).get(doc, key)
+    }
+
+    /// Removes an attribute of the text as a whole; returns whether there was one.
+    pub fn remove_attribute(self, transaction: &mut Transaction<'_>, key: &str) -> bool {
+        Map(self.0).remove(transaction, key)
     }
 
     /// Returns an anchor at a position, which moves along with the text around it.
@@ -109,11 +311,6 @@ impl Text {
             end => Err(Error::OutOfBounds { index: end.unwrap_or(u32::MAX), len }),
         }
     }
-
-    /// Finds the neighbours of a position: the item that ends there, cut if need be, and what follows it, hidden or not.
-    fn seek(self, structs: &mut Structs, index: u32) -> (u32, u32) {
-        seek(structs, self.0, index)
-    }
 }
 
 /// Finds the item of a list that ends at a position, cut if need be (`NIL` at 0), and what follows it, hidden or not.
@@ -129,44 +326,43 @@ pub(crate) fn seek(structs: &mut Structs, parent: u32, index: u32) -> (u32, u32)
     (handle, structs.items[handle].right)
 }
 
-/// Moves right past deleted items, and past formats that say what holds already.
-fn skip_hidden(structs: &Structs, parent: u32, mut left: u32, mut right: u32) -> (u32, u32) {
-    let mut formats: Option<Vec<(u32, Any)>> = None;
-    while right != NIL {
-        let item = &structs.items[right];
-        if !item.deleted {
-            if item.kind != Kind::Format || !structs.types[parent as usize].has_formats {
-                break;
-            }
-            let current = formats.get_or_insert_with(|| formats_before(structs, parent, right));
-            let Payload::Format(key, value) = structs.payload(item) else { break };
-            let held = current.iter().find(|(k, _)| k == key).map_or(&Any::Null, |(_, v)| v);
-            if held != value {
-                break;
-            }
-        }
-        left = right;
-        right = item.right;
+/// The content of a value that stands in a text.
+fn embedded(value: New) -> Content<'static> {
+    match value {
+        New::Any(value) => Content::Embed(Cow::Owned(value)),
+        shared => content_of(shared),
     }
-    (left, right)
 }
 
-/// The formats that hold in front of an item.
-fn formats_before(structs: &Structs, parent: u32, end: u32) -> Vec<(u32, Any)> {
-    let mut formats: Vec<(u32, Any)> = Vec::new();
-    let mut at = structs.types[parent as usize].start;
-    while at != NIL && at != end {
-        let item = &structs.items[at];
-        if !item.deleted
-            && item.kind == Kind::Format
-            && let Payload::Format(key, value) = structs.payload(item)
-        {
-            formats.retain(|(k, _)| k != key);
-            if *value != Any::Null {
-                formats.push((*key, value.clone()));
+/// A text inside XML as Yjs's `toString` writes it: attributes as nested elements, by name, nothing escaped.
+pub(crate) fn to_xml(doc: &Doc, text: Text) -> String {
+    let mut out = String::new();
+    for step in text.delta(doc) {
+        let Delta::Insert(inserted, attributes) = step else { continue };
+        let mut nested: Vec<(&str, &Any)> = attributes.iter().collect();
+        nested.sort_by(|left, right| left.0.encode_utf16().cmp(right.0.encode_utf16()));
+        for (name, value) in &nested {
+            let mut members = String::new();
+            if let Any::Object(object) = value {
+                let mut entries: Vec<_> = object.iter().collect();
+                entries.sort_by(|left, right| left.0.encode_utf16().cmp(right.0.encode_utf16()));
+                for (key, value) in entries {
+                    let value = match value {
+                        Any::String(text) => text.clone(),
+                        value => lib0::json::stringify(value).unwrap_or_default(),
+                    };
+                    members.push_str(&format!(" {key}=\"{value}\""));
+                }
             }
+            out.push_str(&format!("<{name}{members}>"));
         }
-        at = item.right;
+        match inserted {
+            Inserted::Text(text) => out.push_str(&text),
+            Inserted::Embed(_) | Inserted::Shared(_) => out.push_str("[object Object]"),
+        }
+        for (name, _) in nested.iter().rev() {
+            out.push_str(&format!("</{name}>"));
+        }
     }
-    formats
+    out
 }

@@ -4,13 +4,15 @@ use crate::content::Content;
 use crate::decoder::{DecoderV1, DecoderV2, Update};
 use crate::delete_set::DeleteSet;
 use crate::delta::{TextChange, text_delta};
-use crate::doc::Doc;
+use crate::doc::{Doc, Told};
 use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_deletes};
 use crate::error::Error;
 use crate::id::ClientId;
 use crate::integrate::Spot;
 use crate::item::{NIL, Ref};
+use crate::structs::Structs;
 use crate::text::Text;
+use crate::update::{merge_v1, merge_v2};
 use crate::value::Shared;
 
 /// A transaction that is open. Dropping it keeps its changes, but only [`Transaction::commit`] tells of them.
@@ -84,11 +86,53 @@ impl<'a> Transaction<'a> {
 }
 
 impl Doc {
-    /// Ends the open transaction: collects what was deleted, joins what belongs together.
+    /// Ends the open transaction.
+    ///
+    /// A remote one may leave marks of formats that say nothing. They are deleted in a transaction of its own, which
+    /// begins before this one is closed and tells its own update, as in Yjs.
     pub(crate) fn close(&mut self, local: bool) {
         self.open = false;
+        self.told = None;
+        self.structs.changes.normalize();
+        let cleaning = if local { None } else { self.structs.find_cleaning() };
+        if let Some(cleaning) = cleaning {
+            let structs = &mut self.structs;
+            let first = std::mem::take(&mut structs.changes);
+            structs.changes.number = first.number;
+            structs.changes.start();
+            structs.clean(&cleaning);
+            structs.changes.normalize();
+            let second = std::mem::replace(&mut structs.changes, first);
+            self.finish();
+            if !second.deletes.is_empty() {
+                let mut told = Told::default();
+                told.add(&self.structs);
+                let first = std::mem::replace(&mut self.structs.changes, second);
+                self.finish();
+                told.add(&self.structs);
+                self.structs.changes = first;
+                self.told = Some(Box::new(told));
+            }
+        } else {
+            self.finish();
+        }
+        if !local && self.structs.changes.touched.contains(&self.own) {
+            // Somebody else edits under our client id: from now on we use another.
+            let mut seed = self.options.seed ^ self.client().get().rotate_left(17);
+            loop {
+                let client = draw(&mut seed);
+                if self.structs.slot(client).is_none() {
+                    self.options.seed = seed;
+                    self.set_client(client);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Collects what was deleted and joins what belongs together.
+    fn finish(&mut self) {
         let structs = &mut self.structs;
-        structs.changes.normalize();
         let deletes = std::mem::take(&mut structs.changes.deletes);
         if self.options.gc {
             for (slot, range) in deletes.iter().rev() {
@@ -109,18 +153,14 @@ impl Doc {
             structs.join_at(cut);
         }
         structs.changes.cuts = cuts;
-        if !local && structs.changes.touched.contains(&self.own) {
-            // Somebody else edits under our client id: from now on we use another.
-            let mut seed = self.options.seed ^ self.client().get().rotate_left(17);
-            loop {
-                let client = draw(&mut seed);
-                if self.structs.slot(client).is_none() {
-                    self.options.seed = seed;
-                    self.set_client(client);
-                    break;
-                }
-            }
-        }
+    }
+}
+
+impl Told {
+    /// Adds what the changes of a closed transaction tell.
+    fn add(&mut self, structs: &Structs) {
+        self.v1.extend(encode_changes::<EncoderV1>(structs));
+        self.v2.extend(encode_changes::<EncoderV2>(structs));
     }
 }
 
@@ -133,7 +173,7 @@ fn draw(seed: &mut u64) -> ClientId {
     ClientId::new((mixed ^ (mixed >> 31)) >> 32).expect("32 bits are below 2^53")
 }
 
-impl crate::structs::Structs {
+impl Structs {
     /// Joins the items of a deleted range with each other and their neighbours.
     fn join_around(&mut self, slot: u32, clock: u32, end: u32) {
         let clocks = &self.client(slot).clocks;
@@ -223,33 +263,36 @@ impl Commit<'_> {
     }
 
     /// The changes as an update of the first format, byte for byte Yjs's `update` event; `None` if nothing changed.
+    /// Where a remote edit had formats cleaned, it is that event and the cleaning's in one.
     pub fn update_v1(&self) -> Option<Vec<u8>> {
-        self.encode::<EncoderV1>()
+        match &self.doc.told {
+            None => encode_changes::<EncoderV1>(&self.doc.structs),
+            Some(told) => merge_v1(&slices(&told.v1)).ok(),
+        }
     }
 
     /// The changes as an update of the second format (`updateV2`); `None` if nothing changed.
     pub fn update_v2(&self) -> Option<Vec<u8>> {
-        self.encode::<EncoderV2>()
+        match &self.doc.told {
+            None => encode_changes::<EncoderV2>(&self.doc.structs),
+            Some(told) => merge_v2(&slices(&told.v2)).ok(),
+        }
     }
 
-    fn encode<E: Encoder>(&self) -> Option<Vec<u8>> {
-        if self.is_empty() {
-            return None;
+    /// Yjs's `update` events one by one: the transaction's and, where there was cleaning, that one's.
+    pub fn events_v1(&self) -> Vec<Vec<u8>> {
+        match &self.doc.told {
+            None => self.update_v1().into_iter().collect(),
+            Some(told) => told.v1.clone(),
         }
-        let structs = &self.doc.structs;
-        let mut clients: Vec<(u32, u32)> =
-            structs.changes.touched.iter().map(|&slot| (slot, structs.before(slot))).collect();
-        clients.sort_unstable_by_key(|&(slot, _)| std::cmp::Reverse(structs.client(slot).id));
-        let mut encoder = E::default();
-        structs.write(&mut encoder, &clients);
-        let mut deletes = DeleteSet::default();
-        for (slot, ranges) in structs.changes.deletes_by_slot() {
-            for (_, range) in ranges {
-                deletes.add(structs.client(slot).id, range.clock, range.len);
-            }
+    }
+
+    /// Yjs's `updateV2` events one by one.
+    pub fn events_v2(&self) -> Vec<Vec<u8>> {
+        match &self.doc.told {
+            None => self.update_v2().into_iter().collect(),
+            Some(told) => told.v2.clone(),
         }
-        write_deletes(&mut encoder, &deletes);
-        Some(encoder.finish())
     }
 
     /// Whether a text, map or array changed.
@@ -270,4 +313,28 @@ impl Commit<'_> {
     pub fn doc(&self) -> &Doc {
         self.doc
     }
+}
+
+fn slices(updates: &[Vec<u8>]) -> Vec<&[u8]> {
+    updates.iter().map(Vec::as_slice).collect()
+}
+
+/// Encodes what the transaction that was closed last changed; `None` if that is nothing.
+fn encode_changes<E: Encoder>(structs: &Structs) -> Option<Vec<u8>> {
+    if structs.changes.deletes.is_empty() && structs.changes.touched.is_empty() {
+        return None;
+    }
+    let mut clients: Vec<(u32, u32)> =
+        structs.changes.touched.iter().map(|&slot| (slot, structs.before(slot))).collect();
+    clients.sort_unstable_by_key(|&(slot, _)| std::cmp::Reverse(structs.client(slot).id));
+    let mut encoder = E::default();
+    structs.write(&mut encoder, &clients);
+    let mut deletes = DeleteSet::default();
+    for (slot, ranges) in structs.changes.deletes_by_slot() {
+        for (_, range) in ranges {
+            deletes.add(structs.client(slot).id, range.clock, range.len);
+        }
+    }
+    write_deletes(&mut encoder, &deletes);
+    Some(encoder.finish())
 }

@@ -8,6 +8,7 @@ use crate::item::{Item, Kind};
 use crate::map::Map;
 use crate::structs::{Payload, Structs};
 use crate::text::Text;
+use crate::xml::Xml;
 
 /// A shared type inside a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,8 +19,8 @@ pub enum Shared {
     Map(Map),
     /// An array.
     Array(Array),
-    /// A part of an XML tree, kept and passed on.
-    Xml(u32),
+    /// An XML element, fragment or hook. XML texts are texts.
+    Xml(Xml),
 }
 
 impl Shared {
@@ -28,7 +29,7 @@ impl Shared {
             Self::Text(text) => text.0,
             Self::Map(map) => map.0,
             Self::Array(array) => array.0,
-            Self::Xml(handle) => handle,
+            Self::Xml(xml) => xml.0,
         }
     }
 
@@ -36,8 +37,10 @@ impl Shared {
         match structs.types[handle as usize].kind {
             TypeKind::Array | TypeKind::Untyped => Self::Array(Array(handle)),
             TypeKind::Map => Self::Map(Map(handle)),
-            TypeKind::Text => Self::Text(Text(handle)),
-            _ => Self::Xml(handle),
+            TypeKind::Text | TypeKind::XmlText => Self::Text(Text(handle)),
+            TypeKind::XmlElement(_) | TypeKind::XmlFragment | TypeKind::XmlHook(_) => {
+                Self::Xml(Xml(handle))
+            }
         }
     }
 }
@@ -51,6 +54,12 @@ impl From<Text> for Shared {
 impl From<Map> for Shared {
     fn from(map: Map) -> Self {
         Self::Map(map)
+    }
+}
+
+impl From<Xml> for Shared {
+    fn from(xml: Xml) -> Self {
+        Self::Xml(xml)
     }
 }
 
@@ -126,6 +135,14 @@ pub enum New {
     Text,
     /// A subdocument with this guid and options.
     Doc(String, Any),
+    /// An empty XML element of this name.
+    XmlElement(String),
+    /// An empty XML fragment.
+    XmlFragment,
+    /// An empty XML hook of this name.
+    XmlHook(String),
+    /// An empty XML text.
+    XmlText,
 }
 
 impl<T: Into<Any>> From<T> for New {

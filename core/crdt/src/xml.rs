@@ -1,0 +1,154 @@
+//! Shared XML: elements, fragments and hooks, which have children and attributes. XML texts are [`Text`](crate::Text)s.
+
+use crate::array::Array;
+use crate::content::TypeKind;
+use crate::doc::Doc;
+use crate::error::Error;
+use crate::item::{Kind, NIL};
+use crate::map::Map;
+use crate::transaction::Transaction;
+use crate::value::{New, Shared, Value};
+
+/// An XML element, fragment or hook in a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Xml(pub(crate) u32);
+
+impl Xml {
+    /// The name of an element or hook; `None` for a fragment.
+    pub fn name(self, doc: &Doc) -> Option<&str> {
+        match &doc.structs.types[self.0 as usize].kind {
+            TypeKind::XmlElement(name) | TypeKind::XmlHook(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// How many children there are.
+    pub fn len(self, doc: &Doc) -> u32 {
+        Array(self.0).len(doc)
+    }
+
+    /// Whether there are no children.
+    pub fn is_empty(self, doc: &Doc) -> bool {
+        self.len(doc) == 0
+    }
+
+    /// The children.
+    pub fn children(self, doc: &Doc) -> Vec<Value> {
+        Array(self.0).read(doc)
+    }
+
+    /// Returns a child.
+    pub fn get(self, doc: &Doc, index: u32) -> Option<Value> {
+        Array(self.0).get(doc, index)
+    }
+
+    /// Inserts children at an index.
+    ///
+    /// # Errors
+    /// The index lies past the end; the parent was deleted; the client has made 2^32 units.
+    pub fn insert(
+        self,
+        transaction: &mut Transaction<'_>,
+        index: u32,
+        children: Vec<New>,
+    ) -> Result<(), Error> {
+        Array(self.0).insert(transaction, index, children)
+    }
+
+    /// Deletes `len` children from an index on.
+    ///
+    /// # Errors
+    /// The range runs past the end; the parent was deleted.
+    pub fn delete(
+        self,
+        transaction: &mut Transaction<'_>,
+        index: u32,
+        len: u32,
+    ) -> Result<(), Error> {
+        Array(self.0).delete(transaction, index, len)
+    }
+
+    /// Returns an attribute.
+    pub fn attribute(self, doc: &Doc, key: &str) -> Option<Value> {
+        Map(self.0).get(doc, key)
+    }
+
+    /// The names of the attributes.
+    pub fn attributes(self, doc: &Doc) -> Vec<String> {
+        Map(self.0).keys(doc)
+    }
+
+    /// Sets an attribute.
+    ///
+    /// # Errors
+    /// The element was deleted; the client has made 2^32 units.
+    pub fn set_attribute(
+        self,
+        transaction: &mut Transaction<'_>,
+        key: &str,
+        value: impl Into<New>,
+    ) -> Result<(), Error> {
+        Map(self.0).insert(transaction, key, value)
+    }
+
+    /// Removes an attribute; returns whether there was one.
+    pub fn remove_attribute(self, transaction: &mut Transaction<'_>, key: &str) -> bool {
+        Map(self.0).remove(transaction, key)
+    }
+
+    /// The tree as Yjs's `toString` writes it: attributes by name, nothing escaped.
+    pub fn to_xml(self, doc: &Doc) -> String {
+        let mut out = String::new();
+        write(doc, Shared::Xml(self), &mut out);
+        out
+    }
+}
+
+/// Writes a tree without recursion, so that depth costs no stack.
+fn write(doc: &Doc, root: Shared, out: &mut String) {
+    enum Step {
+        Open(Shared),
+        Close(String),
+    }
+    let mut steps = vec![Step::Open(root)];
+    while let Some(step) = steps.pop() {
+        let shared = match step {
+            Step::Close(tag) => {
+                out.push_str(&tag);
+                continue;
+            }
+            Step::Open(shared) => shared,
+        };
+        let Shared::Xml(xml) = shared else {
+            if let Shared::Text(text) = shared {
+                out.push_str(&crate::text::to_xml(doc, text));
+            }
+            continue;
+        };
+        if let Some(name) = xml.name(doc) {
+            let name = name.to_lowercase();
+            let mut keys = xml.attributes(doc);
+            keys.sort_by(|left, right| left.encode_utf16().cmp(right.encode_utf16()));
+            out.push('<');
+            out.push_str(&name);
+            for key in keys {
+                let value = xml.attribute(doc, &key);
+                let value = value.as_ref().and_then(Value::as_str).unwrap_or_default();
+                out.push_str(&format!(" {key}=\"{value}\""));
+            }
+            out.push('>');
+            steps.push(Step::Close(format!("</{name}>")));
+        }
+        let structs = &doc.structs;
+        let mut children = Vec::new();
+        let mut at = structs.types[xml.0 as usize].start;
+        while at != NIL {
+            let item = &structs.items[at];
+            if !item.deleted && item.kind == Kind::Type {
+                children.push(Step::Open(Shared::of(structs, item.content)));
+            }
+            at = item.right;
+        }
+        steps.extend(children.into_iter().rev());
+    }
+}
