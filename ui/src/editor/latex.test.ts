@@ -42,6 +42,15 @@ test.each([
   expect(joined(colored(text))).toBe(joined(expected))
 })
 
+test("only prose is checked for spelling", () => {
+  const view = new EditorView({
+    state: EditorState.create({ doc: "\\cite{knuth} wrote $x$", extensions: language("a.tex") }),
+  })
+  const unchecked = [...view.contentDOM.querySelectorAll("[spellcheck=false]")]
+  expect(unchecked.map((span) => span.textContent).join(" ")).toBe("\\cite knuth $x$")
+  view.destroy()
+})
+
 test("an unclosed formula ends with its paragraph", () => {
   expect(colored("a $x\n\nplain")).toMatch(/plain$/)
 })

@@ -11,6 +11,7 @@ import {
 } from "@codemirror/language"
 import type { Extension } from "@codemirror/state"
 import { Tag } from "@lezer/highlight"
+import { proseOnly } from "./spelling"
 
 /** The colours; the classes are in `style/quire.css`. */
 export const texTags = {
@@ -242,7 +243,7 @@ const bibtex = StreamLanguage.define(bibParser)
 /** Returns the colours for a file by its name; plain text has none. */
 export function language(path: string): Extension {
   const colors = syntaxHighlighting(style)
-  if (/\.(?:tex|ltx|sty|cls|bbx|cbx|tikz|def|dtx)$/i.test(path)) return [latex, colors]
-  if (/\.bib$/i.test(path)) return [bibtex, colors]
+  if (/\.(?:tex|ltx|sty|cls|bbx|cbx|tikz|def|dtx)$/i.test(path)) return [latex, colors, proseOnly()]
+  if (/\.bib$/i.test(path)) return [bibtex, colors, proseOnly()]
   return []
 }
