@@ -178,7 +178,7 @@ impl Document {
     }
 
     fn reads_back(&self, state: &[u8]) -> bool {
-        let mut scratch = Doc::new(self.doc.client(), Options { gc: false, ..Options::default() });
+        let mut scratch = Doc::new(self.doc.client(), options());
         scratch.apply_v2(state).is_ok() && scratch.state_vector() == self.doc.state_vector()
     }
 }
@@ -206,12 +206,18 @@ struct Loaded {
     snapshot_len: usize,
 }
 
+/// Deleted text is kept, for history. The seed must differ between replicas; where the system
+/// gives no randomness, opening the log has failed before.
+fn options() -> Options {
+    Options { gc: false, seed: getrandom::u64().unwrap_or_default() }
+}
+
 fn load(log: &Log, name: &str, client: ClientId) -> Result<Loaded, StoreError> {
     let known = log.index(|index| {
         index.document(name).map(|known| (known.snapshots.clone(), known.updates.clone()))
     });
     let (snapshots, updates) = known.unwrap_or_default();
-    let mut doc = Doc::new(client, Options { gc: false, ..Options::default() });
+    let mut doc = Doc::new(client, options());
     let mut last = Lsn::ZERO;
     let mut snapshot_len = 0;
     for lsn in snapshots.iter().rev() {
@@ -253,7 +259,7 @@ fn load_snapshot(
     if let Some(snapshot) = Snapshot::read(log.disk(), &path)?
         && snapshot.name == name
     {
-        let mut doc = Doc::new(client, Options { gc: false, ..Options::default() });
+        let mut doc = Doc::new(client, options());
         if doc.apply_v2(&snapshot.state).is_ok() {
             return Ok(Some((doc, snapshot.state.len())));
         }
