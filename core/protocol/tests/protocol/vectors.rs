@@ -41,7 +41,7 @@ fn clients(list: &Value) -> Vec<u64> {
 /// People in a room whose clock is the test's.
 #[derive(Default)]
 struct People {
-    people: BTreeMap<String, (u64, Awareness)>,
+    by_name: BTreeMap<String, (u64, Awareness)>,
     slots: BTreeMap<String, Vec<u8>>,
     now_ms: u64,
 }
@@ -54,7 +54,7 @@ impl People {
             "aw.new" => {
                 let client = step["client"].as_u64().unwrap();
                 let awareness = Awareness::of(client, now_ms);
-                self.people.insert(text("id").to_owned(), (client, awareness));
+                self.by_name.insert(text("id").to_owned(), (client, awareness));
             }
             "advance" => {
                 let end = now_ms + step["ms"].as_u64().unwrap();
@@ -63,7 +63,7 @@ impl People {
                     let tick = protocol::awareness::TICK_MS;
                     self.now_ms = end.min((self.now_ms / tick + 1) * tick);
                     if self.now_ms.is_multiple_of(tick) {
-                        for (_, awareness) in self.people.values_mut() {
+                        for (_, awareness) in self.by_name.values_mut() {
                             awareness.tick(self.now_ms);
                         }
                     }
@@ -72,10 +72,10 @@ impl People {
             "aw.set" => {
                 let state = &step["state"];
                 let state = (!state.is_null()).then(|| ordered(state));
-                self.people.get_mut(text("id")).unwrap().1.set(state, now_ms);
+                self.by_name.get_mut(text("id")).unwrap().1.set(state, now_ms);
             }
             "aw.encode" => {
-                let bytes = self.people[text("id")].1.encode(clients(&step["clients"]));
+                let bytes = self.by_name[text("id")].1.encode(clients(&step["clients"]));
                 assert_eq!(bytes, unhex(text("bytes")), "{step}");
                 self.slots.insert(text("out").to_owned(), bytes);
             }
@@ -84,7 +84,7 @@ impl People {
                     Some(hex) => unhex(hex),
                     None => self.slots[text("in")].clone(),
                 };
-                let awareness = &mut self.people.get_mut(text("id")).unwrap().1;
+                let awareness = &mut self.by_name.get_mut(text("id")).unwrap().1;
                 let change = awareness.apply(&bytes, now_ms).unwrap();
                 let expected = match &step["change"] {
                     Value::Null => AwarenessChange::default(),
@@ -97,7 +97,7 @@ impl People {
                 assert_eq!(change, expected, "{step}");
             }
             "aw.states" => {
-                let (_, awareness) = &self.people[text("id")];
+                let (_, awareness) = &self.by_name[text("id")];
                 let mut states = BTreeMap::new();
                 let mut clocks = BTreeMap::new();
                 for (client, state) in awareness.states() {
@@ -173,7 +173,7 @@ fn sync_handshake() {
             // The edits themselves are the core's vectors; here their updates do.
             "txn" => {
                 let update = unhex(step["emits"]["v1"].as_str().unwrap());
-                drop(docs.get_mut(text("doc")).unwrap().apply_v1(&update).unwrap());
+                docs.get_mut(text("doc")).unwrap().apply_v1(&update).unwrap();
                 slots.insert(text("out").to_owned(), update);
             }
             "sync.step1" => {
@@ -197,11 +197,11 @@ fn sync_handshake() {
                         (0, Some(sync(1, &doc.diff_v1(&state))))
                     }
                     Message::Step2(update) => {
-                        drop(doc.apply_v1(update).unwrap());
+                        doc.apply_v1(update).unwrap();
                         (1, None)
                     }
                     Message::Update(update) => {
-                        drop(doc.apply_v1(update).unwrap());
+                        doc.apply_v1(update).unwrap();
                         (2, None)
                     }
                     other => panic!("{other:?}"),

@@ -145,7 +145,7 @@ impl Desk {
                     self.peer.answer(&room, &lacking);
                 }
                 Heard::Update { room, update, .. } => {
-                    drop(self.docs.get_mut(&room).unwrap().apply_v1(update).unwrap());
+                    self.docs.get_mut(&room).unwrap().apply_v1(update).unwrap();
                 }
                 Heard::Awareness { update, .. } => self.awareness.push(update.to_vec()),
                 Heard::Denied { reason, .. } => self.denied.push(reason.to_owned()),
