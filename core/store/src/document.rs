@@ -220,14 +220,11 @@ fn load(log: &Log, name: &str, client: ClientId) -> Result<Loaded, StoreError> {
     let mut doc = Doc::new(client, options());
     let mut last = Lsn::ZERO;
     let mut snapshot_len = 0;
+    let mut verified = None;
     for lsn in snapshots.iter().rev() {
         if let Some((from_snapshot, len)) = load_snapshot(log, name, *lsn, client)? {
             (doc, last, snapshot_len) = (from_snapshot, *lsn, len);
-            log.index(|index| {
-                if let Some(known) = index.document_mut(name) {
-                    known.verified = last;
-                }
-            });
+            verified = Some(*lsn);
             break;
         }
     }
@@ -244,6 +241,10 @@ fn load(log: &Log, name: &str, client: ClientId) -> Result<Loaded, StoreError> {
         last = place.lsn;
         since.writes += 1;
         since.bytes += place.byte_len;
+    }
+    // Only now: with this, segments may go that were read just above.
+    if let Some(lsn) = verified {
+        log.snapshot_verified(name, lsn);
     }
     Ok(Loaded { doc, last, since, snapshot_len })
 }

@@ -29,6 +29,9 @@ const FULL_QUEUE: usize = 256 << 10;
 /// Updates of one document are merged up to this size; larger ones cost more than they save.
 const MERGE_UP_TO: usize = 64 << 10;
 
+/// A segment with more than this is followed by a new one at closing.
+const CLOSE_AT_MOST: u64 = 256 << 10;
+
 /// How long a failed write waits for better times.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -69,6 +72,8 @@ struct State {
     /// Counts the failed writes, so that `flush` sees a new one.
     failures: u64,
     flush: bool,
+    /// There may be segments that nobody needs any more.
+    tidy: bool,
     closing: bool,
     open_documents: BTreeSet<String>,
     reports: Vec<Report>,
@@ -108,6 +113,7 @@ impl Log {
             trouble: Trouble::None,
             failures: 0,
             flush: false,
+            tidy: false,
             closing: false,
             open_documents: BTreeSet::new(),
             reports,
@@ -175,6 +181,16 @@ impl Log {
     /// Looks into the index.
     pub(crate) fn index<R>(&self, look: impl FnOnce(&mut Index) -> R) -> R {
         look(&mut self.shared.state().index)
+    }
+
+    /// Notes that a document's snapshot has been read back whole.
+    pub(crate) fn snapshot_verified(&self, name: &str, lsn: Lsn) {
+        let mut state = self.shared.state();
+        if let Some(known) = state.index.document_mut(name) {
+            known.verified = lsn;
+            state.tidy = true;
+            self.shared.work.notify_one();
+        }
     }
 
     /// Marks a document as open; `false` if it is.
@@ -350,16 +366,24 @@ impl Committer {
             }
             self.wait_out_window();
         }
+        self.close();
     }
 
     /// Waits for something to write; `None` when the log is closed.
-    fn next_batch(&self) -> Option<Batch> {
-        let mut state = self.shared.state();
+    fn next_batch(&mut self) -> Option<Batch> {
+        let shared = self.shared.clone();
+        let mut state = shared.state();
         while state.queue.is_empty() {
             state.flush = false;
             self.shared.news.notify_all();
             if state.closing {
                 return None;
+            }
+            if std::mem::take(&mut state.tidy) {
+                drop(state);
+                self.tidy();
+                state = shared.state();
+                continue;
             }
             state = self.shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -445,6 +469,19 @@ impl Committer {
         }
     }
 
+    /// Leaves a small log behind: what snapshots cover by now can go when the next open has
+    /// read them back.
+    fn close(&mut self) {
+        if self.writer.own_len() >= CLOSE_AT_MOST.min(self.options.segment_bytes) {
+            let mut state = self.shared.state();
+            state.next_lsn += 1;
+            let first_lsn = Lsn::new(state.next_lsn - 1);
+            drop(state);
+            self.rotate(first_lsn);
+            self.tidy();
+        }
+    }
+
     /// Removes the snapshots and the segments that nobody needs any more.
     fn tidy(&mut self) {
         let mut superseded = Vec::new();
@@ -501,19 +538,33 @@ fn merge(queued: Vec<Queued>) -> Vec<Queued> {
             _ => merged.push(queued),
         }
     }
-    for updates in of_document.into_values() {
-        let total: usize = updates.iter().map(|queued| queued.payload.len()).sum();
-        let joined = if updates.len() > 1 && total <= MERGE_UP_TO {
-            let payloads: Vec<_> = updates.iter().map(|queued| &queued.payload[..]).collect();
-            crdt::update::merge_v1(&payloads).ok()
-        } else {
-            None
-        };
-        match (joined, updates.last()) {
-            (Some(payload), Some(last)) => merged.push(Queued { payload, ..last.clone() }),
-            _ => merged.extend(updates),
+    for mut updates in of_document.into_values() {
+        while !updates.is_empty() {
+            let rest = updates.split_off(mergeable(&updates));
+            join(updates, &mut merged);
+            updates = rest;
         }
     }
     merged.sort_by_key(|queued| queued.lsn);
     merged
+}
+
+/// Returns how many of the first updates may become one, at least one.
+fn mergeable(updates: &[Queued]) -> usize {
+    let mut total = 0;
+    let fits = updates.iter().take_while(|queued| {
+        total += queued.payload.len();
+        total <= MERGE_UP_TO
+    });
+    fits.count().max(1)
+}
+
+fn join(updates: Vec<Queued>, merged: &mut Vec<Queued>) {
+    let payloads: Vec<_> = updates.iter().map(|queued| &queued.payload[..]).collect();
+    match (&updates[..], crdt::update::merge_v1(&payloads)) {
+        ([_, .., last], Ok(payload)) => {
+            merged.push(Queued { payload, ..Queued::clone(last) });
+        }
+        _ => merged.extend(updates),
+    }
 }
