@@ -129,6 +129,23 @@ fn the_server_goes_and_comes_back_and_nothing_is_lost() {
 }
 
 #[test]
+fn after_a_restart_without_the_server_the_status_still_knows_what_was_not_sent() {
+    let mut room = Room::new();
+    let (mut ann, _bo) = room.two(&[("main.tex", b"start end\n"), ("other.tex", b"x\n")]);
+    ann.level();
+    ann.reopen();
+    ann.wait_sent();
+    room.hosting.stop();
+    ann.reopen();
+    assert_eq!(ann.status().unsent, 0, "all was sent before");
+    ann.insert("main.tex", "end", "typed alone ");
+    ann.reopen();
+    assert_eq!(ann.status().unsent, 1, "one document has something that was not sent");
+    room.hosting.start_again();
+    ann.wait_sent();
+}
+
+#[test]
 fn figures_travel_and_follow_their_file() {
     let room = Room::new();
     let figure = |seed: u8| {

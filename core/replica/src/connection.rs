@@ -25,6 +25,10 @@ const BLOBS_AT_ONCE: usize = 2;
 const BLOB_RETRY_FIRST: Duration = Duration::from_millis(500);
 /// ... to this.
 const BLOB_RETRY_LAST: Duration = Duration::from_secs(30);
+/// What the server has is written down at most this often.
+const KEEP_MARKS_EVERY: Duration = Duration::from_secs(2);
+/// The store's fact that says what which server has.
+const SENT: &str = "sent";
 /// How many states of others are kept in a room.
 const MAX_PEOPLE: usize = 1_000;
 
@@ -80,6 +84,11 @@ pub(crate) struct Connection {
     failing: BTreeMap<String, Failing>,
     /// Figures that the server is known to have.
     there: BTreeSet<String>,
+    /// Documents that may have changed since their mark.
+    unmarked: BTreeSet<Name>,
+    /// Documents that had changes for the server when we started, and were not compared since.
+    uncompared: BTreeSet<Name>,
+    marks_due: Option<Instant>,
     received_ms: Option<u64>,
     started: Instant,
     ticked_ms: u64,
@@ -94,6 +103,7 @@ impl std::fmt::Debug for Connection {
 impl Connection {
     pub(crate) fn start(
         runtime: &Handle,
+        documents: &Documents,
         invitation: Invitation,
         events: mpsc::Sender<LinkEvent>,
         blob_events: mpsc::UnboundedSender<BlobEvent>,
@@ -102,8 +112,9 @@ impl Connection {
     ) -> Result<Self, PapersError> {
         let (server, secret) = (invitation.server.clone(), invitation.secret.clone());
         let papers = Papers::new(server.clone(), invitation.paper(), secret.clone())?;
-        let link = Link::connect(runtime, server, events);
+        let link = Link::connect(runtime, server.clone(), events);
         link.set_offline(offline);
+        let (there, uncompared) = read_marks(documents, &server.to_string());
         Ok(Self {
             invitation,
             link,
@@ -118,7 +129,10 @@ impl Connection {
             blob_events,
             travelling: BTreeSet::new(),
             failing: BTreeMap::new(),
-            there: BTreeSet::new(),
+            there,
+            unmarked: documents.names().into_iter().collect(),
+            uncompared,
+            marks_due: None,
             received_ms: None,
             started: now,
             ticked_ms: 0,
@@ -153,7 +167,10 @@ impl Connection {
 
     /// Returns how many changes the server has not acknowledged, figures counted.
     pub(crate) fn unsent(&self, documents: &Documents) -> u64 {
-        self.peer.unacknowledged().updates + self.blobs_to_send(documents).count() as u64
+        // What was made before a restart has no number any more: one for each document.
+        let uncompared = self.uncompared.iter().filter(|name| !self.unsent_in(**name, documents));
+        let others = uncompared.count() + self.blobs_to_send(documents).count();
+        self.peer.unacknowledged().updates + others as u64
     }
 
     pub(crate) fn unsent_in(&self, name: Name, documents: &Documents) -> bool {
@@ -186,11 +203,7 @@ impl Connection {
     pub(crate) fn due(&self) -> Option<Instant> {
         let tick = self.started + Duration::from_millis(self.ticked_ms + TICK_MS);
         let failing = self.failing.values().map(|failing| failing.due).min();
-        matches!(self.state, State::Online)
-            .then_some(tick)
-            .into_iter()
-            .chain(failing)
-            .min()
+        matches!(self.state, State::Online).then_some(tick).into_iter().chain(failing).min()
     }
 
     /// Takes in what happened on the link.
@@ -272,7 +285,9 @@ impl Connection {
         let heard = match self.peer.hear(frame) {
             Ok(heard) => heard,
             Err(error) => {
-                round.warnings.push(format!("The server sent something that makes no sense: {error}."));
+                round
+                    .warnings
+                    .push(format!("The server sent something that makes no sense: {error}."));
                 return Ok(());
             }
         };
@@ -297,7 +312,8 @@ impl Connection {
                 }
             }
             Heard::Denied { reason, .. } => {
-                let problem = if reason.is_empty() { "the link is not valid there" } else { reason };
+                let problem =
+                    if reason.is_empty() { "the link is not valid there" } else { reason };
                 self.state = State::Refused { problem: problem.to_owned() };
             }
             Heard::StateVector { room, state } => {
@@ -307,6 +323,9 @@ impl Connection {
                     .map(|doc| doc.diff_v1(&state));
                 if let Some(lacking) = lacking {
                     self.peer.answer(&room, &lacking);
+                    if let Some(name) = self.name(&room, documents) {
+                        self.uncompared.remove(&name);
+                    }
                 }
             }
             Heard::Update { room, update, answer } => {
@@ -330,7 +349,9 @@ impl Connection {
                         }
                         round.presence.insert(name);
                     }
-                    Err(error) => round.warnings.push(format!("A person's cursor makes no sense: {error}.")),
+                    Err(error) => {
+                        round.warnings.push(format!("A person's cursor makes no sense: {error}."))
+                    }
                 }
             }
             Heard::AwarenessQuery { room } => {
@@ -388,6 +409,7 @@ impl Connection {
 
     /// Sends what happened here.
     pub(crate) fn on_news(&mut self, news: &News, documents: &Documents) {
+        self.unmarked.insert(news.name);
         if news.origin != Origin::Network {
             self.peer.update(&room(documents, news.name), &news.update);
             self.flush();
@@ -395,7 +417,13 @@ impl Connection {
     }
 
     /// Says something of oneself in a room; `None` takes it away.
-    pub(crate) fn say(&mut self, name: Name, said: Option<Said>, documents: &Documents, now: Instant) {
+    pub(crate) fn say(
+        &mut self,
+        name: Name,
+        said: Option<Said>,
+        documents: &Documents,
+        now: Instant,
+    ) {
         let known = self.said.get(&name);
         if known == said.as_ref() {
             return;
@@ -451,11 +479,43 @@ impl Connection {
         if matches!(self.state, State::Online) {
             self.move_blobs(documents, now);
         }
+        if self.marks_due.is_some_and(|due| due <= now) {
+            self.marks_due = None;
+            self.keep_marks(documents);
+        } else if !self.unmarked.is_empty() && matches!(self.state, State::Online) {
+            self.marks_due.get_or_insert(now + KEEP_MARKS_EVERY);
+        }
         self.flush();
     }
 
+    /// Writes down what the server has, so that the status is true after a restart as well.
+    pub(crate) fn keep_marks(&mut self, documents: &Documents) {
+        let is_level = |name: &Name| {
+            self.peer.standing(&room(documents, *name)).is_some_and(|standing| standing.is_level())
+        };
+        let level: Vec<Name> = self.unmarked.iter().copied().filter(is_level).collect();
+        let server = self.invitation.server.to_string();
+        // What cannot be kept is known anew after the next connection.
+        let keep = |key: &str, text: String| {
+            if documents.store().meta(key).as_deref() != Some(text.as_bytes()) {
+                drop(documents.store().put_meta(key, text.as_bytes()));
+            }
+        };
+        for name in level {
+            self.unmarked.remove(&name);
+            if let Some(mark) = documents.mark(name) {
+                let mark = blake3::Hash::from_bytes(mark).to_hex();
+                keep(&format!("{SENT}/{name}"), format!("{server} {mark}"));
+            }
+        }
+        let figures: Vec<&str> = self.there.iter().map(String::as_str).collect();
+        keep(SENT, format!("{server} {}", figures.join(" ")));
+    }
+
     fn blobs_to_send<'a>(&'a self, documents: &'a Documents) -> impl Iterator<Item = &'a str> {
-        documents.blobs().filter(|hash| !self.there.contains(*hash) && documents.store().has_blob(hash))
+        documents
+            .blobs()
+            .filter(|hash| !self.there.contains(*hash) && documents.store().has_blob(hash))
     }
 
     fn move_blobs(&mut self, documents: &Documents, now: Instant) {
@@ -508,7 +568,8 @@ impl Connection {
             }
             BlobEvent::Failed(hash, error) => {
                 self.travelling.remove(&hash);
-                let pause = self.failing.get(&hash).map_or(BLOB_RETRY_FIRST, |failing| failing.pause);
+                let pause =
+                    self.failing.get(&hash).map_or(BLOB_RETRY_FIRST, |failing| failing.pause);
                 let next = (pause * 2).min(BLOB_RETRY_LAST);
                 if pause == BLOB_RETRY_FIRST * 8 {
                     round.warnings.push(format!("A figure does not travel yet: {error}."));
@@ -537,6 +598,21 @@ impl Connection {
         let name = Name::parse(name)?;
         (paper == documents.paper().to_string() && self.rooms.contains(&name)).then_some(name)
     }
+}
+
+/// Returns what a server was known to have: figures, and documents that are not as it has them.
+fn read_marks(documents: &Documents, server: &str) -> (BTreeSet<String>, BTreeSet<Name>) {
+    let kept = |key: &str| -> Option<String> {
+        let kept = String::from_utf8(documents.store().meta(key)?).ok()?;
+        kept.strip_prefix(server)?.strip_prefix(' ').map(str::to_owned)
+    };
+    let figures = kept(SENT).unwrap_or_default();
+    let differs = |name: &Name| {
+        let mark = documents.mark(*name).map(|mark| blake3::Hash::from_bytes(mark).to_hex());
+        kept(&format!("{SENT}/{name}")).as_deref() != mark.as_deref()
+    };
+    let figures = figures.split_whitespace().map(str::to_owned).collect();
+    (figures, documents.names().into_iter().filter(differs).collect())
 }
 
 fn room(documents: &Documents, name: Name) -> String {

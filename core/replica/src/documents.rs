@@ -102,7 +102,11 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    pub(crate) fn open(mut store: Store, paper: PaperId, client: ClientId) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        mut store: Store,
+        paper: PaperId,
+        client: ClientId,
+    ) -> Result<Self, StoreError> {
         let mut tree_document = store.document(TREE, client)?;
         let tree = Tree::new(tree_document.doc_mut().map(Tree::ROOT));
         let mut documents = Self {
@@ -165,7 +169,8 @@ impl Documents {
 
     /// Returns every document's name: the tree, then the texts of the paper.
     pub(crate) fn names(&self) -> Vec<Name> {
-        let texts = self.entries.iter().filter(|(_, entry)| matches!(entry.kind, Kind::Text { .. }));
+        let texts =
+            self.entries.iter().filter(|(_, entry)| matches!(entry.kind, Kind::Text { .. }));
         [Name::Tree].into_iter().chain(texts.map(|(file, _)| Name::File(*file))).collect()
     }
 
@@ -187,6 +192,17 @@ impl Documents {
             Name::Tree => Some(self.tree_document.doc()),
             Name::File(file) => self.texts.get(&file).map(|text| text.document.doc()),
         }
+    }
+
+    /// Returns what is equal for two documents with the same items, deleted ones included.
+    pub(crate) fn mark(&self, name: Name) -> Option<[u8; 32]> {
+        let doc = self.doc(name)?;
+        let vector = doc.state_vector();
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&vector.encode());
+        // What is beyond its own state vector is the deletions alone.
+        hasher.update(&doc.diff_v1(&vector));
+        Some(*hasher.finalize().as_bytes())
     }
 
     /// Returns a file's text.
@@ -260,7 +276,12 @@ impl Documents {
     }
 
     /// Applies what somebody else did.
-    pub(crate) fn apply(&mut self, name: Name, origin: Origin, update: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn apply(
+        &mut self,
+        name: Name,
+        origin: Origin,
+        update: &[u8],
+    ) -> Result<(), Failure> {
         match name {
             Name::Tree => {
                 let written = self.tree_document.apply(update)?;
@@ -325,7 +346,8 @@ impl Documents {
             Base::Level => self.text(file),
             Base::Text(text) => Some(text.clone()),
             Base::State(state) => {
-                let mut doc = Doc::new(random_client(), Options { gc: false, ..Options::default() });
+                let mut doc =
+                    Doc::new(random_client(), Options { gc: false, ..Options::default() });
                 drop(doc.apply_v1(state).ok()?);
                 let text = doc.text(TEXT);
                 Some(text.read(&doc))
@@ -372,9 +394,15 @@ impl Documents {
         let text = self.texts.get_mut(&file).ok_or(Failure::NoDocument)?;
         let own = text.document.text().read(text.document.doc());
         // Both differences on a document of their own, so that the CRDT merges them.
-        let mut ours = Doc::new(ClientId::new(1).ok_or(Failure::NoDocument)?, Options { gc: false, ..Options::default() });
+        let mut ours = Doc::new(
+            ClientId::new(1).ok_or(Failure::NoDocument)?,
+            Options { gc: false, ..Options::default() },
+        );
         apply_difference(&mut ours, "", base)?;
-        let mut theirs = Doc::new(ClientId::new(2).ok_or(Failure::NoDocument)?, Options { gc: false, ..Options::default() });
+        let mut theirs = Doc::new(
+            ClientId::new(2).ok_or(Failure::NoDocument)?,
+            Options { gc: false, ..Options::default() },
+        );
         drop(theirs.apply_v1(&ours.state_v1())?);
         apply_difference(&mut ours, base, &own)?;
         apply_difference(&mut theirs, base, content)?;
@@ -487,5 +515,65 @@ impl Failure {
                 | Self::NoDocument
                 | Self::Store(StoreError::Update { .. } | StoreError::NotAllowed { .. })
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::StoreOptions;
+
+    use super::*;
+
+    fn check_import(base: &str, own: &str, disk: &str, expected: &str) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), StoreOptions::default()).unwrap();
+        let paper = PaperId::from_bytes([1; 16]);
+        let file = FileId::from_bytes([2; 16]);
+        let mut documents = Documents::open(store, paper, random_client()).unwrap();
+        documents.import(file, base).unwrap();
+        documents.set_level(file);
+        let write_own = |documents: &mut Documents| {
+            documents
+                .edit(file, Origin::Command, |transaction, text| {
+                    for edit in paper::difference(base, own).iter().rev() {
+                        text.delete(transaction, edit.from, edit.to - edit.from)?;
+                        text.insert(transaction, edit.from, &edit.insert)?;
+                    }
+                    Ok(())
+                })
+                .unwrap();
+        };
+        write_own(&mut documents);
+        assert_eq!(documents.base_text(file).as_deref(), Some(base));
+
+        documents.import(file, disk).unwrap();
+        assert_eq!(
+            documents.text(file).as_deref(),
+            Some(expected),
+            "by the document as of the base"
+        );
+        let before = documents.written();
+        documents.import(file, disk).unwrap();
+        assert_eq!(documents.written(), before, "the same again is nothing new");
+
+        // The same after a crash, when only the base's text is known.
+        let other = FileId::from_bytes([3; 16]);
+        documents.import(other, own).unwrap();
+        documents.set_base_text(other, base.to_owned());
+        documents.import(other, disk).unwrap();
+        assert_eq!(documents.text(other).as_deref(), Some(expected), "by the base's text");
+    }
+
+    #[test]
+    fn what_another_program_did_is_merged_with_what_was_typed_meanwhile() {
+        check_import("one\ntwo\n", "one\ntwo\n", "one\n2\n", "one\n2\n");
+        check_import(
+            "one\ntwo\n",
+            "one\ntyped two\n",
+            "zero\none\ntwo\n",
+            "zero\none\ntyped two\n",
+        );
+        check_import("one\ntwo\n", "one\n", "one\ntwo\nthree\n", "one\nthree\n");
+        check_import("a b c", "a B c", "a b C", "a B C");
     }
 }

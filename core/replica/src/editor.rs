@@ -194,7 +194,9 @@ pub(crate) struct Buffer {
 /// Why a list of changes is none for this text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadChange {
-    #[error("a position lies behind the text's end, in a character, or before the one in front of it")]
+    #[error(
+        "a position lies behind the text's end, in a character, or before the one in front of it"
+    )]
     Position,
     #[error("a line end is not LF")]
     LineEnd,
@@ -246,7 +248,11 @@ impl Buffer {
             return Err(BadChange::Position);
         }
         let char = self.rope.utf16_cu_to_char(position);
-        if self.rope.char_to_utf16_cu(char) == position { Ok(char) } else { Err(BadChange::Position) }
+        if self.rope.char_to_utf16_cu(char) == position {
+            Ok(char)
+        } else {
+            Err(BadChange::Position)
+        }
     }
 }
 
@@ -263,7 +269,11 @@ mod tests {
         let check = |text: &str, changes: &[Change], expected: Result<&str, BadChange>| {
             let mut buffer = Buffer::new(text);
             let done = buffer.apply(changes);
-            assert_eq!(done.map(|()| buffer.rope.to_string()), expected.map(str::to_owned), "{text}");
+            assert_eq!(
+                done.map(|()| buffer.rope.to_string()),
+                expected.map(str::to_owned),
+                "{text}"
+            );
             if done.is_err() {
                 assert_eq!(buffer.rope.to_string(), text);
             }
@@ -280,7 +290,8 @@ mod tests {
     #[test]
     fn a_delta_becomes_changes_of_the_text_before() {
         use TextChange::{Delete, Insert, Retain};
-        let check = |delta: &[TextChange], expected: &[Change]| assert_eq!(changes(delta), expected);
+        let check =
+            |delta: &[TextChange], expected: &[Change]| assert_eq!(changes(delta), expected);
         check(&[], &[]);
         check(&[Retain(2), Insert("x".into()), Delete(1)], &[change(2, 3, "x")]);
         check(&[Delete(1), Insert("x".into()), Delete(2)], &[change(0, 3, "x")]);

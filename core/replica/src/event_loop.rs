@@ -228,11 +228,19 @@ impl EventLoop {
                         self.notice(Level::Bad, error.to_string(), None);
                     }
                 }
-                Err(error) => self.notice(Level::Bad, format!("The kept link is damaged: {error}."), None),
+                Err(error) => {
+                    self.notice(Level::Bad, format!("The kept link is damaged: {error}."), None)
+                }
             }
         }
         self.mirror.scan(&mut self.documents, now, true);
         self.mirror.lay_out(&mut self.documents, now);
+        if self.connection.is_none() {
+            // Nothing is on its way: what is empty is meant to be.
+            for file in self.documents.entries().keys().copied().collect::<Vec<_>>() {
+                self.documents.set_received(file);
+            }
+        }
         // What only the log has of an edit, after a crash.
         for name in self.documents.names() {
             if let Name::File(file) = name {
@@ -462,8 +470,8 @@ impl EventLoop {
 
     fn finish_joining(&mut self, now: Instant) {
         let Some(connection) = &self.connection else { return };
-        let whole = connection.has_received(&self.documents)
-            && self.documents.missing_blobs().is_empty();
+        let whole =
+            connection.has_received(&self.documents) && self.documents.missing_blobs().is_empty();
         if self.complete || !whole {
             return;
         }
@@ -520,13 +528,14 @@ impl EventLoop {
             return;
         }
         for step in &edit.updates {
-            let done = self.documents.edit(file, Origin::Editor(edit.editor), |transaction, text| {
-                for change in step.iter().rev() {
-                    text.delete(transaction, change.from, change.to - change.from)?;
-                    text.insert(transaction, change.from, &change.insert)?;
-                }
-                Ok(())
-            });
+            let done =
+                self.documents.edit(file, Origin::Editor(edit.editor), |transaction, text| {
+                    for change in step.iter().rev() {
+                        text.delete(transaction, change.from, change.to - change.from)?;
+                        text.insert(transaction, change.from, &change.insert)?;
+                    }
+                    Ok(())
+                });
             if let Err(error) = done {
                 self.notice(Level::Bad, format!("An edit could not be kept: {error}."), Some(file));
                 self.end_editor(edit.editor, "An edit could not be kept; it is opened anew.");
@@ -599,10 +608,7 @@ impl EventLoop {
         if self.connection.is_none() {
             return;
         }
-        let anchors = self
-            .documents
-            .anchor(file, anchor)
-            .zip(self.documents.anchor(file, head));
+        let anchors = self.documents.anchor(file, anchor).zip(self.documents.anchor(file, head));
         let said = Said { person: self.person.clone(), file: None, cursor: anchors };
         if let Some(connection) = &mut self.connection {
             connection.say(Name::File(file), Some(said), &self.documents, now);
@@ -743,6 +749,7 @@ impl EventLoop {
     fn start_connection(&mut self, invitation: Invitation, now: Instant) -> Result<(), Problem> {
         let connection = Connection::start(
             &self.runtime,
+            &self.documents,
             invitation,
             self.link_events.clone(),
             self.blob_events.clone(),
@@ -770,7 +777,8 @@ impl EventLoop {
 
     fn secret(&self) -> Result<Secret, Problem> {
         let store = self.documents.store();
-        let kept = store.meta(SECRET).and_then(|kept| Secret::parse(&String::from_utf8(kept).ok()?));
+        let kept =
+            store.meta(SECRET).and_then(|kept| Secret::parse(&String::from_utf8(kept).ok()?));
         let connected = self.connection.as_ref().map(|it| it.invitation().secret.clone());
         if let Some(secret) = connected.or(kept) {
             return Ok(secret);
@@ -783,11 +791,8 @@ impl EventLoop {
     }
 
     fn register(&self, invitation: Invitation, reply: Reply<Result<String, Problem>>) {
-        let papers = Papers::new(
-            invitation.server.clone(),
-            invitation.paper(),
-            invitation.secret.clone(),
-        );
+        let papers =
+            Papers::new(invitation.server.clone(), invitation.paper(), invitation.secret.clone());
         let papers = match papers {
             Ok(papers) => papers,
             Err(error) => return answer(&reply, Err(problem_of(&error))),
@@ -821,6 +826,9 @@ impl EventLoop {
 /// What is told.
 impl EventLoop {
     fn notice(&mut self, level: Level, text: String, file: Option<FileId>) {
+        if self.notices.back().is_some_and(|last| last.text == text) {
+            return;
+        }
         if self.notices.len() == MAX_NOTICES {
             self.notices.pop_front();
         }
@@ -1034,6 +1042,9 @@ impl EventLoop {
         self.mirror.hurry(now);
         let worked = self.mirror.work(&mut self.documents, now);
         self.pass_on_news(now);
+        if let Some(connection) = &mut self.connection {
+            connection.keep_marks(&self.documents);
+        }
         self.connection = None;
         let flushed = self.documents.store().flush();
         worked.map_err(|error| store_problem(&error))?;

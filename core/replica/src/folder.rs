@@ -306,10 +306,16 @@ mod tests {
         assert_eq!(folder.write(&path("a/b.tex"), b"two", None).unwrap(), None);
         let newer = folder.write(&path("a/b.tex"), b"three", Some(stamp)).unwrap();
         assert!(newer.is_some());
-        assert_eq!(folder.read(&path("a/b.tex")).unwrap().unwrap(), (b"three".to_vec(), newer.unwrap()));
+        assert_eq!(
+            folder.read(&path("a/b.tex")).unwrap().unwrap(),
+            (b"three".to_vec(), newer.unwrap())
+        );
         folder.rename(&path("a/b.tex"), &path("c.tex")).unwrap();
         let names: Vec<String> = folder.scan().unwrap().into_keys().collect();
         assert_eq!(names, ["c.tex"]);
-        assert!(RealDisk.stat(&dir.path().join("a")).is_err(), "an empty folder goes with its file");
+        assert!(
+            RealDisk.stat(&dir.path().join("a")).is_err(),
+            "an empty folder goes with its file"
+        );
     }
 }

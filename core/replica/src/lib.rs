@@ -11,18 +11,18 @@
 //! Reading order is the order below; a module uses only those above it.
 
 mod clock;
-mod problem;
+mod connection;
+mod documents;
+mod editor;
+mod event_loop;
+mod folder;
+mod mirror;
+mod notification;
 mod paper_toml;
 mod presence;
-mod editor;
-mod notification;
-mod documents;
-mod folder;
-mod watch;
-mod mirror;
-mod connection;
-mod event_loop;
+mod problem;
 mod replica;
+mod watch;
 
 pub use editor::{Change, Edit, EditorId, Opened, Patch, Selection};
 pub use notification::{
@@ -32,4 +32,4 @@ pub use paper::{FileId, PaperId};
 pub use presence::{Cursor, PERSON_COLORS, Person, Presence};
 pub use problem::Problem;
 pub use protocol::Secret;
-pub use replica::{Config, Replica, ServerPlace, default_data_dir};
+pub use replica::{Config, Glance, Replica, ServerPlace, default_data_dir, glance, is_paper};

@@ -103,7 +103,12 @@ pub(crate) struct Mirror {
 
 impl Mirror {
     /// Starts from the bases that the store kept.
-    pub(crate) fn open(folder: Folder, documents: &mut Documents, person: String, may_import: bool) -> Self {
+    pub(crate) fn open(
+        folder: Folder,
+        documents: &mut Documents,
+        person: String,
+        may_import: bool,
+    ) -> Self {
         let mut mirror = Self {
             folder,
             person,
@@ -171,13 +176,16 @@ impl Mirror {
             return Some(format!("{path} is still being written by another program"));
         }
         let file = self.dirty.keys().next()?;
-        Some(self.notes.get(file).cloned().unwrap_or_else(|| "a file is not on disk yet".to_owned()))
+        Some(
+            self.notes.get(file).cloned().unwrap_or_else(|| "a file is not on disk yet".to_owned()),
+        )
     }
 
     /// Returns when there is something to do.
     pub(crate) fn due(&self) -> Option<Instant> {
         let touched = self.touched.values().map(|touched| touched.due);
-        let dirty = self.dirty.values().map(|dirty| dirty.due);
+        // Nothing is written into a folder before the paper has come whole.
+        let dirty = self.dirty.values().map(|dirty| dirty.due).filter(|_| self.may_import);
         touched.chain(dirty).chain(self.rescan).min()
     }
 
@@ -229,7 +237,8 @@ impl Mirror {
             self.remark(Level::Warn, text, None);
         }
         let known: Vec<String> = self.at.keys().cloned().collect();
-        let missing: Vec<&String> = known.iter().filter(|path| !found.contains_key(*path)).collect();
+        let missing: Vec<&String> =
+            known.iter().filter(|path| !found.contains_key(*path)).collect();
         // Emptied while nobody looked: more likely a lost disk than a wish.
         let emptied = settled && !missing.is_empty() && missing.len() == known.len();
         if emptied {
@@ -298,7 +307,7 @@ impl Mirror {
         let due: Vec<FileId> = self
             .dirty
             .iter()
-            .filter(|(_, dirty)| dirty.due <= now)
+            .filter(|(_, dirty)| dirty.due <= now && self.may_import)
             .map(|(file, _)| *file)
             .collect();
         for file in due {
@@ -335,7 +344,12 @@ impl Mirror {
 
 /// From the folder to the documents.
 impl Mirror {
-    fn work_on_path(&mut self, documents: &mut Documents, path: &str, now: Instant) -> Result<(), Failure> {
+    fn work_on_path(
+        &mut self,
+        documents: &mut Documents,
+        path: &str,
+        now: Instant,
+    ) -> Result<(), Failure> {
         let Some(mut touched) = self.touched.remove(path) else { return Ok(()) };
         let outcome = match PaperPath::parse(path) {
             Ok(checked) => self.look_at(documents, &checked, &mut touched, now)?,
@@ -432,7 +446,9 @@ impl Mirror {
         }
         self.forget(documents, file);
         self.dirty.remove(&file);
-        if documents.edit_tree(Origin::Disk, |transaction, tree| Ok(tree.remove(transaction, file)))? {
+        if documents
+            .edit_tree(Origin::Disk, |transaction, tree| Ok(tree.remove(transaction, file)))?
+        {
             let text = format!("{path} was removed from the folder, and so from the paper.");
             self.remark(Level::Info, text, None);
         }
@@ -463,7 +479,9 @@ impl Mirror {
         let hash = *blake3::hash(&bytes).as_bytes();
         if hash == known.hash {
             // Touched, or our own write.
-            return self.keep(documents, file, OnDisk { path, stamp, hash }).map(|()| Outcome::Done);
+            return self
+                .keep(documents, file, OnDisk { path, stamp, hash })
+                .map(|()| Outcome::Done);
         }
         let Some(entry) = documents.entries().get(&file).cloned() else { return Ok(Outcome::Done) };
         match entry.kind {
@@ -542,7 +560,12 @@ impl Mirror {
     }
 
     /// A file that is not known is moved or new.
-    fn is_new(&mut self, documents: &mut Documents, path: &PaperPath, now: Instant) -> Result<Outcome, Failure> {
+    fn is_new(
+        &mut self,
+        documents: &mut Documents,
+        path: &PaperPath,
+        now: Instant,
+    ) -> Result<Outcome, Failure> {
         if !self.may_import {
             return Ok(Outcome::Done);
         }
@@ -667,12 +690,7 @@ impl Mirror {
 
     /// Has a file written that is not on disk, if its content is here.
     fn write_soon(&mut self, documents: &Documents, file: FileId, now: Instant) {
-        let here = match documents.entries().get(&file).map(|entry| &entry.kind) {
-            Some(Kind::Text { .. }) => documents.has_content(file) || documents.is_received(file),
-            Some(Kind::Blob { hash, .. }) => documents.store().has_blob(hash),
-            None => false,
-        };
-        if here {
+        if is_here(documents, file) {
             self.dirty.entry(file).or_insert(Dirty { first: now, due: now, failures: 0 });
         }
     }
@@ -766,7 +784,12 @@ impl Mirror {
         }
     }
 
-    fn work_on_file(&mut self, documents: &mut Documents, file: FileId, now: Instant) -> Result<(), Failure> {
+    fn work_on_file(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        now: Instant,
+    ) -> Result<(), Failure> {
         let Some(dirty) = self.dirty.remove(&file) else { return Ok(()) };
         if let Err(problem) = self.write(documents, file, now)? {
             let failures = dirty.failures + 1;
@@ -794,6 +817,9 @@ impl Mirror {
             return Ok(Ok(()));
         };
         let known = self.on_disk.get(&file).cloned();
+        if known.is_none() && !is_here(documents, file) {
+            return Ok(Ok(()));
+        }
         if let Some(known) = &known
             && known.path != place
         {
@@ -824,7 +850,9 @@ impl Mirror {
         };
         let found = match found {
             Some(Found::File(stamp)) => Some(stamp),
-            Some(_) => return Ok(Err(Some("Not on disk: something else has its name.".to_owned()))),
+            Some(_) => {
+                return Ok(Err(Some("Not on disk: something else has its name.".to_owned())));
+            }
             None if self.folder.is_folder(&place) => {
                 return Ok(Err(Some("Not on disk: a folder has its name.".to_owned())));
             }
@@ -910,7 +938,33 @@ impl Mirror {
 
 /// What is known of the disk, here and in the store.
 impl Mirror {
-    fn keep(&mut self, documents: &mut Documents, file: FileId, on_disk: OnDisk) -> Result<(), Failure> {
+    /// Returns the paths whose files are not what they were when they were level with the paper.
+    pub(crate) fn differing(&self) -> io::Result<Vec<String>> {
+        let found = self.folder.scan()?;
+        let is_same = |path: &String, known: &OnDisk| match found.get(path) {
+            Some(Found::File(stamp)) if *stamp == known.stamp => true,
+            Some(Found::File(_)) => self.folder.read(&known.path).is_ok_and(|read| {
+                read.is_some_and(|(bytes, _)| *blake3::hash(&bytes).as_bytes() == known.hash)
+            }),
+            _ => false,
+        };
+        let known = self.at.iter().filter_map(|(path, file)| Some((path, self.on_disk.get(file)?)));
+        let changed = known.filter(|(path, known)| !is_same(path, known)).map(|(path, _)| path);
+        let new = found
+            .iter()
+            .filter(|(path, found)| matches!(found, Found::File(_)) && !self.at.contains_key(*path))
+            .map(|(path, _)| path);
+        let mut paths: Vec<String> = changed.chain(new).cloned().collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    fn keep(
+        &mut self,
+        documents: &mut Documents,
+        file: FileId,
+        on_disk: OnDisk,
+    ) -> Result<(), Failure> {
         let text = match documents.entries().get(&file).map(|entry| &entry.kind) {
             Some(Kind::Text { .. }) => match documents.base_text(file) {
                 Some(text) => text,
@@ -969,7 +1023,9 @@ impl Mirror {
                     _ => entry.path.chars().filter(|char| !char.is_control()).take(200).collect(),
                 };
                 let (kind, bytes) = match &entry.kind {
-                    Kind::Text { .. } => (FileKind::Text, on_disk.map_or(0, |known| known.stamp.bytes)),
+                    Kind::Text { .. } => {
+                        (FileKind::Text, on_disk.map_or(0, |known| known.stamp.bytes))
+                    }
                     Kind::Blob { bytes, .. } => (FileKind::Blob, *bytes),
                 };
                 let note = self.notes.get(&file).cloned();
@@ -988,6 +1044,15 @@ impl Mirror {
     }
 }
 
+/// Has a file's content come? An empty text may only be one that has not.
+fn is_here(documents: &Documents, file: FileId) -> bool {
+    match documents.entries().get(&file).map(|entry| &entry.kind) {
+        Some(Kind::Text { .. }) => documents.has_content(file) || documents.is_received(file),
+        Some(Kind::Blob { hash, .. }) => documents.store().has_blob(hash),
+        None => false,
+    }
+}
+
 fn anchored(documents: &Documents, file: FileId, exceptions: &[(u32, Eol)]) -> Vec<(String, Eol)> {
     let anchor = |&(at, eol): &(u32, Eol)| Some((documents.anchor(file, at)?, eol));
     exceptions.iter().filter_map(anchor).collect()
@@ -995,7 +1060,8 @@ fn anchored(documents: &Documents, file: FileId, exceptions: &[(u32, Eol)]) -> V
 
 /// Returns where the line ends unlike the others are now.
 fn line_ends(documents: &Documents, file: FileId) -> Vec<(u32, Eol)> {
-    let Some(Kind::Text { exceptions, .. }) = documents.entries().get(&file).map(|entry| &entry.kind)
+    let Some(Kind::Text { exceptions, .. }) =
+        documents.entries().get(&file).map(|entry| &entry.kind)
     else {
         return Vec::new();
     };

@@ -46,7 +46,8 @@ pub(crate) fn read(disk: &dyn Disk, folder: &Path) -> Result<Option<PaperToml>, 
         Err(error) => return Err(problem(error.to_string())),
     };
     let text = String::from_utf8(bytes).map_err(|_| problem("it is not UTF-8".to_owned()))?;
-    let shape: Shape = toml::from_str(&text).map_err(|error| problem(error.message().to_owned()))?;
+    let shape: Shape =
+        toml::from_str(&text).map_err(|error| problem(error.message().to_owned()))?;
     if shape.format > FORMAT {
         return Err(problem("it was made by a newer Quire; update this one".to_owned()));
     }

@@ -134,7 +134,10 @@ mod tests {
         let said = Said {
             person: Person { name: "Ann".into(), color: 4 },
             file: Some(FileId::from_bytes([1; 16])),
-            cursor: Some((r#"{"tname":"text"}"#.into(), r#"{"item":{"client":1,"clock":2}}"#.into())),
+            cursor: Some((
+                r#"{"tname":"text"}"#.into(),
+                r#"{"item":{"client":1,"clock":2}}"#.into(),
+            )),
         };
         assert_eq!(Said::read(7, &said.write()), Some(said));
     }
@@ -149,8 +152,14 @@ mod tests {
         check("{}", None);
         check("nonsense", None);
         check(r#"{"user":{}}"#, Some(("Somebody", 1)));
-        check(r##"{"user":{"name":"B\u202eo\n","color":"#30bced"},"cursor":null}"##, Some(("Bo", 1)));
-        check(r##"{"user":{"name":"Bo","color":"#943A1C"},"cursor":{"anchor":1}}"##, Some(("Bo", 7)));
+        check(
+            r##"{"user":{"name":"B\u202eo\n","color":"#30bced"},"cursor":null}"##,
+            Some(("Bo", 1)),
+        );
+        check(
+            r##"{"user":{"name":"Bo","color":"#943A1C"},"cursor":{"anchor":1}}"##,
+            Some(("Bo", 7)),
+        );
         check(r#"{"user":{"name":5,"color":[]},"file":"../x"}"#, Some(("Somebody", 1)));
         let long = format!(r#"{{"user":{{"name":"{}"}}}}"#, "x".repeat(999));
         assert_eq!(Said::read(1, &long).unwrap().person.name.len(), 60);

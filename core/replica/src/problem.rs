@@ -16,6 +16,12 @@ pub enum Problem {
         /// What the system said.
         cause: String,
     },
+    /// The folder is no paper.
+    #[error("The folder {} is not a paper yet. Share it, or join a paper into it, first.", folder.display())]
+    NotAPaper {
+        /// Which folder.
+        folder: PathBuf,
+    },
     /// `.quire/paper.toml` cannot be understood.
     #[error("{} cannot be read: {cause}. Repair it or remove it; without it the folder becomes a new paper.", path.display())]
     PaperToml {
@@ -49,7 +55,9 @@ pub enum Problem {
         cause: String,
     },
     /// The server cannot be reached.
-    #[error("The server does not answer: {cause}. Check the network and the address, then try again.")]
+    #[error(
+        "The server does not answer: {cause}. Check the network and the address, then try again."
+    )]
     Unreachable {
         /// What was met.
         cause: String,

@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use client::{Fingerprint, Invitation, ServerAddress};
-use protocol::Secret;
 use paper::{FileId, PaperId};
+use protocol::Secret;
 use store::disk::{Access, Disk, Kind, RealDisk, create_dirs, replace};
 use store::{Store, StoreError, StoreOptions};
 use tokio::sync::mpsc;
@@ -22,7 +22,7 @@ use crate::editor::{Edit, EditorId, Opened, Selection};
 use crate::event_loop::{self, COMPLETE, Event, LINK, Parts, Reply};
 use crate::folder::Folder;
 use crate::mirror::Mirror;
-use crate::notification::{Notice, Notification, PaperView, Status};
+use crate::notification::{FileView, Notice, Notification, PaperView, Status};
 use crate::paper_toml::{self, PaperToml};
 use crate::presence::Person;
 use crate::problem::Problem;
@@ -107,19 +107,22 @@ impl Replica {
         }
         let place = StorePlace::find(&*disk, &config.data_dir, paper, &folder)?;
         let opening = Opening { disk, folder, paper, place, person: config.person };
-        let joined = opening.start(Box::new(notify), Some(&invitation)).and_then(|(replica, had_store)| {
-            let done = replica.ask(|reply| Event::Joined(now() + JOIN_WITHIN, reply)).and_then(|done| done);
-            match done {
-                Ok(()) => Ok(replica),
-                Err(problem) => {
-                    drop(replica.close());
-                    if !had_store {
-                        opening.place.remove(&*opening.disk);
+        let joined =
+            opening.start(Box::new(notify), Some(&invitation)).and_then(|(replica, had_store)| {
+                let done = replica
+                    .ask(|reply| Event::Joined(now() + JOIN_WITHIN, reply))
+                    .and_then(|done| done);
+                match done {
+                    Ok(()) => Ok(replica),
+                    Err(problem) => {
+                        drop(replica.close());
+                        if !had_store {
+                            opening.place.remove(&*opening.disk);
+                        }
+                        Err(problem)
                     }
-                    Err(problem)
                 }
-            }
-        });
+            });
         match joined {
             Ok(replica) => {
                 let toml = PaperToml { id: paper, server: Some(invitation.server.to_string()) };
@@ -282,6 +285,69 @@ impl Drop for Replica {
     }
 }
 
+/// A paper as it lies there, without opening it.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    /// The paper's id.
+    pub paper: PaperId,
+    /// Where the folder is.
+    pub folder: PathBuf,
+    /// The server that it is shared at, for people's eyes.
+    pub server: Option<String>,
+    /// Who has it open just now; nothing below is known then.
+    pub open_elsewhere: Option<String>,
+    /// Its files.
+    pub files: Vec<FileView>,
+    /// Files that another program changed, made or removed since the paper was open last.
+    pub changed: Vec<String>,
+}
+
+/// Looks at the paper in a folder and changes nothing.
+pub fn glance(data_dir: &Path, folder: &Path) -> Result<Glance, Problem> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let folder = existing_folder(&*disk, folder)?;
+    let Some(known) = paper_toml::read(&*disk, &folder)? else {
+        return Err(Problem::NotAPaper { folder });
+    };
+    let place = StorePlace::find(&*disk, data_dir, known.id, &folder)?;
+    let mut glance = Glance {
+        paper: known.id,
+        folder: folder.clone(),
+        server: known.server,
+        open_elsewhere: None,
+        files: Vec::new(),
+        changed: Vec::new(),
+    };
+    if disk.stat(&place.dir).is_err() {
+        return Ok(glance);
+    }
+    let store = match Store::open(&place.dir, StoreOptions::default()) {
+        Ok(store) => store,
+        Err(StoreError::Locked { holder, .. }) => {
+            glance.open_elsewhere = Some(holder);
+            return Ok(glance);
+        }
+        Err(error) => return Err(store_problem(&error)),
+    };
+    let link = store.meta(LINK).and_then(|link| String::from_utf8(link).ok());
+    if let Some(invitation) = link.and_then(|link| Invitation::parse(&link).ok()) {
+        glance.server = Some(invitation.server.to_string());
+    }
+    let mut documents =
+        Documents::open(store, known.id, random_client()).map_err(|error| store_problem(&error))?;
+    let in_folder = Folder::new(disk, folder.clone());
+    let mirror = Mirror::open(in_folder, &mut documents, String::new(), false);
+    glance.files = mirror.files(&documents);
+    glance.changed =
+        mirror.differing().map_err(|error| Problem::Folder { folder, cause: error.to_string() })?;
+    Ok(glance)
+}
+
+/// Is there a paper in this folder?
+pub fn is_paper(folder: &Path) -> Result<bool, Problem> {
+    paper_toml::read(&RealDisk, &existing_folder(&RealDisk, folder)?).map(|known| known.is_some())
+}
+
 /// Returns where this system keeps an application's data.
 pub fn default_data_dir() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "quire").map(|dirs| dirs.data_local_dir().to_path_buf())
@@ -372,7 +438,9 @@ fn spawn(parts: Parts) -> io::Result<JoinHandle<()>> {
 }
 
 fn title(folder: &Path) -> String {
-    folder.file_name().map_or_else(|| "Paper".to_owned(), |name| name.to_string_lossy().into_owned())
+    folder
+        .file_name()
+        .map_or_else(|| "Paper".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn parse_link(link: &str) -> Result<Invitation, Problem> {
@@ -433,8 +501,10 @@ impl StorePlace {
         let papers = data_dir.join("papers");
         for count in 1.. {
             let name = if count == 1 { paper.to_string() } else { format!("{paper}-{count}") };
-            let place =
-                Self { dir: papers.join(&name), folder_file: papers.join(format!("{name}.folder")) };
+            let place = Self {
+                dir: papers.join(&name),
+                folder_file: papers.join(format!("{name}.folder")),
+            };
             let known = match disk.read(&place.folder_file, 64 << 10) {
                 Ok(known) => PathBuf::from(String::from_utf8_lossy(&known).into_owned()),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(place),

@@ -6,8 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use replica::{
-    Change, Config, Cursor, Edit, EditorId, FileId, FileView, Network, Notice, Notification,
-    Patch, Person, Problem, Replica, Saved, Selection, Status,
+    Change, Config, Cursor, Edit, EditorId, FileId, FileView, Network, Notice, Notification, Patch,
+    Person, Problem, Replica, Saved, Selection, Status,
 };
 
 /// What is waited for happens within this time, or the test fails.

@@ -40,8 +40,7 @@ impl Hosting {
 
     /// Starts it again at the same address.
     pub fn start_again(&mut self) {
-        let config =
-            Config { listen: self.address, ..Config::loopback(self.data_dir.clone()) };
+        let config = Config { listen: self.address, ..Config::loopback(self.data_dir.clone()) };
         let running = self.runtime.block_on(server::serve(config)).expect("the port is free again");
         self.running = Some(running);
     }
