@@ -1,9 +1,10 @@
 //! Anchors: positions that move along with what is around them (Yjs: relative positions).
 
 use lib0::any::Object;
-use lib0::{Any, json};
+use lib0::{Any, Reader, json, write_var_i64, write_var_str, write_var_u64};
 
 use crate::doc::Doc;
+use crate::error::Error;
 use crate::id::{ClientId, Id};
 use crate::item::{Kind, NIL, Ref};
 use crate::structs::Structs;
@@ -66,10 +67,10 @@ impl Anchor {
         let known = |id: Id| {
             let slot = structs.slot(id.client)?;
             (id.clock < structs.client(slot).next)
-                .then(|| structs.find(Ref { slot, clock: id.clock }))
+                .then(|| structs.follow(Ref { slot, clock: id.clock }))
         };
         if let Some(unit) = self.unit {
-            let handle = known(unit)?;
+            let (handle, offset) = known(unit)?;
             let item = &structs.items[handle];
             if item.kind == Kind::Gc || item.key != NIL || structs.is_type_deleted(item.parent) {
                 return None;
@@ -78,13 +79,12 @@ impl Anchor {
             if item.visible() == 0 {
                 return Some(start);
             }
-            let offset = unit.clock - item.clock;
             return Some(start + offset + u32::from(self.assoc == Assoc::Before));
         }
         let owner = match &self.owner {
             Owner::Root(name) => structs.known_root(name)?,
             Owner::Item(id) => {
-                let item = &structs.items[known(*id)?];
+                let item = &structs.items[known(*id)?.0];
                 (item.kind == Kind::Type).then_some(item.content)?
             }
             Owner::Unsaid => return None,
@@ -93,6 +93,60 @@ impl Anchor {
             Assoc::Before => Some(0),
             Assoc::After => Some(structs.types[owner as usize].order.len()),
         }
+    }
+
+    /// Writes Yjs's binary form (`encodeRelativePosition`).
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let id = |out: &mut Vec<u8>, id: Id| {
+            write_var_u64(out, id.client.get());
+            write_var_u64(out, u64::from(id.clock));
+        };
+        match (self.unit, &self.owner) {
+            (Some(unit), _) => {
+                out.push(0);
+                id(&mut out, unit);
+            }
+            (None, Owner::Root(name)) => {
+                out.push(1);
+                write_var_str(&mut out, name);
+            }
+            (None, Owner::Item(owner)) => {
+                out.push(2);
+                id(&mut out, *owner);
+            }
+            (None, Owner::Unsaid) => {}
+        }
+        write_var_i64(&mut out, if self.assoc == Assoc::Before { -1 } else { 0 });
+        out
+    }
+
+    /// Reads Yjs's binary form.
+    ///
+    /// # Errors
+    /// The bytes are malformed.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes);
+        let id = |reader: &mut Reader<'_>| -> Result<Id, Error> {
+            let client = ClientId::new(reader.var_u64()?)
+                .ok_or_else(|| reader.error("client beyond 53 bits"))?;
+            Ok(Id { client, clock: reader.var_u32()? })
+        };
+        let (unit, owner) = match reader.var_u64()? {
+            0 => (Some(id(&mut reader)?), Owner::Unsaid),
+            1 => (None, Owner::Root(reader.var_str()?.to_owned())),
+            2 => (None, Owner::Item(id(&mut reader)?)),
+            _ => return Err(reader.error("unknown kind of relative position").into()),
+        };
+        // Positions of old versions end here.
+        let negative = !reader.is_empty() && {
+            let (negative, magnitude) = reader.var_signed()?;
+            negative && magnitude > 0
+        };
+        if !reader.is_empty() {
+            return Err(reader.error("bytes after the end of a relative position").into());
+        }
+        Ok(Self { unit, owner, assoc: if negative { Assoc::Before } else { Assoc::After } })
     }
 
     /// Writes the JSON form that y-codemirror and others put into awareness.

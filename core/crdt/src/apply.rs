@@ -257,7 +257,7 @@ impl Structs {
             self.push_gc(slot, clock, len);
             return;
         }
-        self.integrate(passed, Ref { slot, clock }, spot, len, item.content.tail(offset));
+        self.integrate(passed, Ref { slot, clock }, spot, len, item.content.tail(offset), true);
     }
 
     /// Deletes what is known of a delete set; returns the rest as an update of the second format.

@@ -1,5 +1,7 @@
 //! What a transaction has done so far, by which it is closed and told to others.
 
+use std::collections::HashMap;
+
 use crate::delete_set::{Range, normalize};
 use crate::item::{NIL, Ref};
 
@@ -54,12 +56,17 @@ impl Changes {
         self.types.iter().any(|&(changed, _)| changed == parent)
     }
 
-    /// Sorts and joins the deleted ranges; within a client by clock, clients by slot.
+    /// Sorts and joins the deleted ranges; within a client by clock, clients as they came first.
     pub(crate) fn normalize(&mut self) {
         if self.deletes.len() < 2 {
             return;
         }
-        self.deletes.sort_by_key(|&(slot, range)| (slot, range.clock));
+        let mut rank: HashMap<u32, usize> = HashMap::new();
+        for &(slot, _) in &self.deletes {
+            let next = rank.len();
+            rank.entry(slot).or_insert(next);
+        }
+        self.deletes.sort_by_key(|&(slot, range)| (rank[&slot], range.clock));
         let mut joined: Vec<(u32, Range)> = Vec::with_capacity(self.deletes.len());
         for (slot, ranges) in chunks(&self.deletes) {
             let mut ranges: Vec<Range> = ranges.iter().map(|&(_, range)| range).collect();

@@ -80,6 +80,23 @@ impl Content<'_> {
         }
     }
 
+    /// Returns the content on its own.
+    pub(crate) fn into_owned(self) -> Content<'static> {
+        match self {
+            Self::Deleted(len) => Content::Deleted(len),
+            Self::Json(values) => Content::Json(Cow::Owned(values.into_owned())),
+            Self::Binary(bytes) => Content::Binary(Cow::Owned(bytes.into_owned())),
+            Self::String(text, len) => Content::String(Cow::Owned(text.into_owned()), len),
+            Self::Embed(value) => Content::Embed(Cow::Owned(value.into_owned())),
+            Self::Format(key, value) => Content::Format(Cow::Owned(key.into_owned()), value),
+            Self::Type(kind) => Content::Type(Cow::Owned(kind.into_owned())),
+            Self::Any(values) => Content::Any(Cow::Owned(values.into_owned())),
+            Self::Doc(guid, options) => {
+                Content::Doc(Cow::Owned(guid.into_owned()), Cow::Owned(options.into_owned()))
+            }
+        }
+    }
+
     /// Returns what follows the first `offset` units; only content longer than 1 can be cut.
     pub(crate) fn tail(self, offset: u32) -> Self {
         if offset == 0 {

@@ -117,6 +117,27 @@ pub(crate) struct DecoderV2<'a> {
     delete_end: u64,
 }
 
+impl<'a> DecoderV2<'a> {
+    /// Reads bytes that have no columns, only the rest: a Yjs snapshot.
+    pub(crate) fn open_rest(bytes: &'a [u8]) -> Self {
+        let none = Reader::new(&[]);
+        Self {
+            keys: Vec::new(),
+            key_clocks: IntDiffOptRleReader::new(none.clone()),
+            clients: UintOptRleReader::new(none.clone()),
+            left_clocks: IntDiffOptRleReader::new(none.clone()),
+            right_clocks: IntDiffOptRleReader::new(none.clone()),
+            infos: RleReader::new(none.clone()),
+            strings: StringReader::default(),
+            parent_infos: RleReader::new(none.clone()),
+            type_numbers: UintOptRleReader::new(none.clone()),
+            lens: UintOptRleReader::new(none),
+            rest: Reader::new(bytes),
+            delete_end: 0,
+        }
+    }
+}
+
 impl<'a> Decoder<'a> for DecoderV2<'a> {
     fn open(bytes: &'a [u8]) -> Result<Self, ReadError> {
         let mut rest = Reader::new(bytes);
@@ -365,7 +386,7 @@ fn read_content<'a, D: Decoder<'a>>(decoder: &mut D, number: u8) -> Result<Conte
     })
 }
 
-fn read_deletes<'a, D: Decoder<'a>>(decoder: &mut D) -> Result<DeleteSet, ReadError> {
+pub(crate) fn read_deletes<'a, D: Decoder<'a>>(decoder: &mut D) -> Result<DeleteSet, ReadError> {
     let clients = decoder.rest().var_u64()?;
     if clients > decoder.rest().remaining() as u64 {
         return Err(decoder.rest().error("count runs past the end"));

@@ -26,6 +26,14 @@ impl DeleteSet {
         self.0.entry(client).or_default().push(Range { clock, len });
     }
 
+    /// Whether a unit is in it. The ranges are sorted and joined.
+    pub(crate) fn contains(&self, client: ClientId, clock: u32) -> bool {
+        self.0.get(&client).is_some_and(|ranges| {
+            let after = ranges.partition_point(|range| range.clock <= clock);
+            after > 0 && ranges[after - 1].end() > clock
+        })
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

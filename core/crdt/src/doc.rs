@@ -15,6 +15,7 @@ use crate::map::Map;
 use crate::structs::Structs;
 use crate::text::Text;
 use crate::transaction::{Commit, Transaction};
+use crate::undo::{Origin, Steps};
 use crate::update::{diff_v2, merge_v1, merge_v2, v2_to_v1};
 use crate::xml::Xml;
 
@@ -53,6 +54,8 @@ pub struct Doc {
     pub(crate) own: u32,
     /// A transaction was started and not committed.
     pub(crate) open: bool,
+    /// The undo managers, by number.
+    pub(crate) undo: Vec<Steps>,
     /// The update events of the last transaction, where cleaning formats made a second one.
     pub(crate) told: Option<Box<Told>>,
 }
@@ -76,6 +79,7 @@ impl Doc {
             options,
             own,
             open: false,
+            undo: Vec::new(),
             told: None,
         }
     }
@@ -122,12 +126,17 @@ impl Doc {
 
     /// Starts a transaction. One that was started before and dropped is closed first; its changes stay.
     pub fn transact(&mut self) -> Transaction<'_> {
+        self.transact_as(Origin::default(), 0)
+    }
+
+    /// Starts a transaction of an origin, at a time in milliseconds, by both of which undo managers tell steps.
+    pub fn transact_as(&mut self, origin: Origin, now_ms: u64) -> Transaction<'_> {
         if self.open {
-            self.close(true);
+            self.close(true, Some(Origin::default()), 0);
         }
         self.open = true;
         self.structs.changes.start();
-        Transaction { doc: self, local: true }
+        Transaction { doc: self, local: true, origin: Some(origin), now_ms }
     }
 
     /// Applies an update of the first format, whole or not at all.
@@ -270,7 +279,7 @@ impl Structs {
     }
 
     /// Everything that is deleted.
-    fn delete_set(&self) -> DeleteSet {
+    pub(crate) fn delete_set(&self) -> DeleteSet {
         let mut deletes = DeleteSet::default();
         for client in &self.clients {
             let mut open: Option<Range> = None;

@@ -19,6 +19,9 @@ pub enum Error {
     /// The text, map or array was deleted, or never was in this document.
     #[error("this part of the document is gone")]
     Gone,
+    /// What showed at a moment is not here any more, or never was.
+    #[error("this moment can't be restored: its history was not kept here")]
+    HistoryNotKept,
     /// A document holds at most 2^32 - 1 units of each client.
     #[error("the document is full: a client has made 2^32 units")]
     Full,

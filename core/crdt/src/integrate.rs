@@ -67,6 +67,7 @@ impl Passed {
 
 impl Structs {
     /// Adds an item of `len` units whose origins are known, at the end of its client; returns its handle.
+    /// `join`: it may become part of its left neighbor at once.
     pub(crate) fn integrate(
         &mut self,
         passed: &mut Passed,
@@ -74,6 +75,7 @@ impl Structs {
         spot: Spot,
         len: u32,
         content: Content<'_>,
+        join: bool,
     ) -> u32 {
         let Spot { parent, key, mut left, right, origin, right_origin } = spot;
         let between = if left == NIL {
@@ -86,12 +88,17 @@ impl Structs {
         }
         self.changes.mark(parent, key);
         let kind = Kind::of(&content);
-        if left != NIL && key == NIL && matches!(kind, Kind::String | Kind::Any | Kind::Json) {
+        if join
+            && left != NIL
+            && key == NIL
+            && matches!(kind, Kind::String | Kind::Any | Kind::Json)
+        {
             let neighbor = &self.items[left];
             let continues = neighbor.slot == at.slot
                 && neighbor.end() == at.clock
                 && neighbor.kind == kind
                 && !neighbor.deleted
+                && !neighbor.redone
                 && origin == neighbor.last_ref()
                 && right_origin == neighbor.right_origin;
             if continues {
@@ -125,6 +132,7 @@ impl Structs {
             kind,
             deleted: kind == Kind::Deleted,
             keep: false,
+            redone: false,
         });
         self.link(handle);
         let is_last = self.items[handle].right == NIL;

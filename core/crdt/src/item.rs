@@ -87,6 +87,8 @@ pub(crate) struct Item {
     pub(crate) deleted: bool,
     /// Not to be collected.
     pub(crate) keep: bool,
+    /// An undo has put a copy of it somewhere: see `Structs::redone`.
+    pub(crate) redone: bool,
 }
 
 impl Item {

@@ -86,6 +86,8 @@ pub(crate) struct Structs {
     key_numbers: HashMap<Box<str>, u32>,
     payloads: Vec<Payload>,
     free_payloads: Vec<u32>,
+    /// Where undo has put copies of items, by the item's handle: the first unit of the copy.
+    pub(crate) redone: HashMap<u32, Ref>,
     pub(crate) changes: Changes,
 }
 
@@ -383,6 +385,7 @@ impl Structs {
             kind: Kind::Gc,
             deleted: true,
             keep: false,
+            redone: false,
         });
         self.push(handle);
     }
@@ -493,6 +496,12 @@ impl Structs {
                 chain.last = right;
             }
         }
+        if left.redone
+            && let Some(&copy) = self.redone.get(&handle)
+        {
+            let copy = Ref { clock: copy.clock + offset, ..copy };
+            self.redone.insert(right, copy);
+        }
         self.changes.cuts.push(Ref { slot, clock });
         right
     }
@@ -503,6 +512,8 @@ impl Structs {
         l.kind == r.kind
             && l.deleted == r.deleted
             && l.kind.is_mergeable()
+            && !l.redone
+            && !r.redone
             && (l.kind == Kind::Gc
                 || (r.origin == l.last_ref()
                     && l.right == right
@@ -570,6 +581,53 @@ impl Structs {
             self.nodes.update(&mut self.types[r.parent as usize].order, &self.items, left);
         }
         self.items.free(right);
+    }
+
+    // Keeping, and following what was undone.
+
+    /// Keeps an item and the items it lies in from being collected, or lets them go.
+    pub(crate) fn keep(&mut self, handle: u32, keep: bool) {
+        let mut at = handle;
+        while at != NIL && self.items[at].keep != keep {
+            self.items[at].keep = keep;
+            let parent = self.items[at].parent;
+            at = if parent == NIL { NIL } else { self.types[parent as usize].item };
+        }
+    }
+
+    /// Follows copies that undo made of a unit: the item it is in now, and the offset there.
+    pub(crate) fn follow(&self, unit: Ref) -> (u32, u32) {
+        let mut unit = unit;
+        loop {
+            let handle = self.find(unit);
+            let item = &self.items[handle];
+            let offset = unit.clock - item.clock;
+            match self.redone.get(&handle) {
+                Some(copy) if item.redone => {
+                    unit = Ref { slot: copy.slot, clock: copy.clock + offset };
+                }
+                _ => return (handle, offset),
+            }
+        }
+    }
+
+    /// Whether an item lies in a type, at whatever depth.
+    pub(crate) fn is_inside(&self, handle: u32, ancestor: u32) -> bool {
+        let mut at = handle;
+        while at != NIL {
+            let parent = self.items[at].parent;
+            if parent == ancestor {
+                return true;
+            }
+            at = if parent == NIL { NIL } else { self.types[parent as usize].item };
+        }
+        false
+    }
+
+    /// The content of an item, for a copy of it: a type starts empty.
+    pub(crate) fn copy_content(&self, handle: u32) -> Content<'static> {
+        let BlockKind::Item(item) = self.block(handle).kind else { return Content::Deleted(0) };
+        item.content.into_owned()
     }
 
     // Deleting and collecting.
@@ -657,9 +715,11 @@ impl Structs {
             }
             for child in children {
                 holders.extend(self.drop_content(child));
+                self.redone.remove(&child);
                 let item = &mut self.items[child];
                 item.kind = Kind::Gc;
                 item.deleted = true;
+                item.redone = false;
                 item.content = NIL;
                 item.parent = NIL;
                 item.key = NIL;

@@ -12,6 +12,7 @@ use crate::integrate::Spot;
 use crate::item::{NIL, Ref};
 use crate::structs::Structs;
 use crate::text::Text;
+use crate::undo::Origin;
 use crate::update::{merge_v1, merge_v2};
 use crate::value::Shared;
 
@@ -21,6 +22,9 @@ use crate::value::Shared;
 pub struct Transaction<'a> {
     pub(crate) doc: &'a mut Doc,
     pub(crate) local: bool,
+    /// `None`: an undo manager.
+    pub(crate) origin: Option<Origin>,
+    pub(crate) now_ms: u64,
 }
 
 impl<'a> Transaction<'a> {
@@ -53,7 +57,7 @@ impl<'a> Transaction<'a> {
 
     /// Closes the transaction.
     pub fn commit(self) -> Commit<'a> {
-        self.doc.close(self.local);
+        self.doc.close(self.local, self.origin, self.now_ms);
         Commit { doc: self.doc }
     }
 
@@ -66,13 +70,25 @@ impl<'a> Transaction<'a> {
         right: u32,
         content: Content<'_>,
     ) -> Result<u32, Error> {
-        let structs = &mut self.doc.structs;
-        let slot = self.doc.own;
-        let clock = structs.client(slot).next;
-        let len = u32::try_from(content.len()).map_err(|_| Error::Full)?;
-        if clock.checked_add(len).is_none() {
-            return Err(Error::Full);
-        }
+        let spot = self.spot(parent, key, left, right);
+        self.insert_at(spot, content, true)
+    }
+
+    /// As [`Transaction::insert`], never joined to its neighbor before the transaction is closed.
+    pub(crate) fn insert_apart(
+        &mut self,
+        parent: u32,
+        key: u32,
+        left: u32,
+        right: u32,
+        content: Content<'_>,
+    ) -> Result<u32, Error> {
+        let spot = self.spot(parent, key, left, right);
+        self.insert_at(spot, content, false)
+    }
+
+    fn spot(&self, parent: u32, key: u32, left: u32, right: u32) -> Spot {
+        let structs = &self.doc.structs;
         let origin = if left == NIL { Ref::NONE } else { structs.items[left].last_ref() };
         let right_origin = if right == NIL {
             Ref::NONE
@@ -80,8 +96,19 @@ impl<'a> Transaction<'a> {
             let item = &structs.items[right];
             Ref { slot: item.slot, clock: item.clock }
         };
-        let spot = Spot { parent, key, left, right, origin, right_origin };
-        Ok(structs.integrate(&mut self.doc.passed, Ref { slot, clock }, spot, len, content))
+        Spot { parent, key, left, right, origin, right_origin }
+    }
+
+    fn insert_at(&mut self, spot: Spot, content: Content<'_>, join: bool) -> Result<u32, Error> {
+        let structs = &mut self.doc.structs;
+        let slot = self.doc.own;
+        let clock = structs.client(slot).next;
+        let len = u32::try_from(content.len()).map_err(|_| Error::Full)?;
+        if clock.checked_add(len).is_none() {
+            return Err(Error::Full);
+        }
+        let at = Ref { slot, clock };
+        Ok(structs.integrate(&mut self.doc.passed, at, spot, len, content, join))
     }
 }
 
@@ -90,10 +117,11 @@ impl Doc {
     ///
     /// A remote one may leave marks of formats that say nothing. They are deleted in a transaction of its own, which
     /// begins before this one is closed and tells its own update, as in Yjs.
-    pub(crate) fn close(&mut self, local: bool) {
+    pub(crate) fn close(&mut self, local: bool, origin: Option<Origin>, now_ms: u64) {
         self.open = false;
         self.told = None;
         self.structs.changes.normalize();
+        self.watch(origin, now_ms);
         let cleaning = if local { None } else { self.structs.find_cleaning() };
         if let Some(cleaning) = cleaning {
             let structs = &mut self.structs;
@@ -108,6 +136,7 @@ impl Doc {
                 let mut told = Told::default();
                 told.add(&self.structs);
                 let first = std::mem::replace(&mut self.structs.changes, second);
+                self.watch(Some(Origin::default()), now_ms);
                 self.finish();
                 told.add(&self.structs);
                 self.structs.changes = first;
@@ -127,6 +156,17 @@ impl Doc {
                     break;
                 }
             }
+        }
+    }
+
+    /// Lets the undo managers see a transaction before what it deleted is collected.
+    fn watch(&mut self, origin: Option<Origin>, now_ms: u64) {
+        let structs = &mut self.structs;
+        if structs.changes.deletes.is_empty() && structs.changes.touched.is_empty() {
+            return;
+        }
+        for steps in &mut self.undo {
+            steps.watch(structs, origin, now_ms);
         }
     }
 

@@ -248,6 +248,18 @@ pub struct StringReader<'a> {
     lengths: UintOptRleReader<'a>,
 }
 
+impl Default for StringReader<'_> {
+    /// An empty column.
+    fn default() -> Self {
+        Self {
+            text: "",
+            ascii: true,
+            half: false,
+            lengths: UintOptRleReader::new(Reader::new(&[])),
+        }
+    }
+}
+
 impl<'a> StringReader<'a> {
     /// Starts at the column's first string.
     pub fn new(mut reader: Reader<'a>) -> Result<Self, ReadError> {

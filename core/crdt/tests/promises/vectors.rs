@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crdt::{
-    Any, Array, ClientId, Delta, Doc, Inserted, Map, New, Object, Options, Shared, StateVector,
-    Text, Value, update,
+    Anchor, Any, Array, Assoc, ClientId, Commit, Delta, Doc, Inserted, Map, New, Object, Options,
+    Origin, Shared, Snapshot, StateVector, Text, UndoManager, UndoOptions, Value, update,
 };
 use serde_json::Value as Json;
 
-/// Groups that need parts of Yjs which this crate does not have yet.
-const LATER: [&str; 4] = ["awareness-", "sync-", "undo-", "snapshot-"];
+/// Groups that are about the conversation, tested in `protocol`.
+const LATER: [&str; 2] = ["awareness-", "sync-"];
 
 #[test]
 fn vectors_have_yjs_bytes() {
@@ -55,7 +55,7 @@ fn vectors_have_yjs_bytes() {
         }
     }
     println!(
-        "{vectors} vectors, {steps} steps, {hostile} hostile inputs; for later: {}",
+        "{vectors} vectors, {steps} steps, {hostile} hostile inputs; about the conversation: {}",
         later.join(", ")
     );
     assert!(vectors > 0, "no vectors in {}", folder.display());
@@ -87,6 +87,9 @@ struct Run {
     format: String,
     docs: BTreeMap<String, Doc>,
     slots: BTreeMap<String, Vec<u8>>,
+    undo: BTreeMap<String, (String, UndoManager)>,
+    origins: Vec<String>,
+    now_ms: u64,
 }
 
 /// Where a path leads.
@@ -102,6 +105,9 @@ impl Run {
             format: format.to_owned(),
             docs: BTreeMap::new(),
             slots: BTreeMap::new(),
+            undo: BTreeMap::new(),
+            origins: Vec::new(),
+            now_ms: 1_000_000,
         };
         for (name, options) in docs.as_object().unwrap() {
             run.add(name, options);
@@ -113,6 +119,40 @@ impl Run {
         let client = ClientId::new(options["client"].as_u64().unwrap()).unwrap();
         let gc = options["gc"].as_bool().unwrap_or(true);
         self.docs.insert(name.to_owned(), Doc::new(client, Options { gc, seed: 7 }));
+    }
+
+    /// The number of an origin; `null` is nobody.
+    fn origin(&mut self, origin: &Json) -> Origin {
+        let Some(name) = origin.as_str() else { return Origin::default() };
+        let known = self.origins.iter().position(|known| known == name);
+        let at = known.unwrap_or_else(|| {
+            self.origins.push(name.to_owned());
+            self.origins.len() - 1
+        });
+        Origin(at as u64 + 1)
+    }
+
+    fn check_emits(&mut self, step: &Json, got: [Vec<Vec<u8>>; 2]) -> Result<(), String> {
+        if step.get("emits").is_none() {
+            return Ok(());
+        }
+        if step["emits"].is_null() {
+            return if got[0].is_empty() { Ok(()) } else { Err(format!("event {got:?}")) };
+        }
+        for (got, format) in got.into_iter().zip(["v1", "v2"]) {
+            let expected: Vec<Vec<u8>> = match &step["emits"][format] {
+                Json::String(text) => vec![bytes(text)],
+                Json::Array(events) => events.iter().map(|e| bytes(e.as_str().unwrap())).collect(),
+                _ => Vec::new(),
+            };
+            if got.len() != expected.len() {
+                return Err(format!("{} events, expected {}", got.len(), expected.len()));
+            }
+            for (got, expected) in got.iter().zip(&expected) {
+                equal(got, expected)?;
+            }
+        }
+        Ok(())
     }
 
     fn expected(&self, value: &Json) -> Option<Vec<u8>> {
@@ -127,6 +167,10 @@ impl Run {
         if let (Some(name), Some(expected)) = (step["out"].as_str(), expected) {
             self.slots.insert(name.to_owned(), expected.clone());
         }
+    }
+
+    fn moment(&self, bytes: &[u8], v1: bool) -> Snapshot {
+        if v1 { Snapshot::decode_v1(bytes) } else { Snapshot::decode_v2(bytes) }.unwrap()
     }
 
     fn vector(&self, step: &Json) -> StateVector {
@@ -154,33 +198,31 @@ impl Run {
                 self.add(&name, step);
             }
             "txn" => {
-                let expected = [&step["emits"]["v1"], &step["emits"]["v2"]]
-                    .map(|value| value.as_str().map(bytes));
+                let (origin, now_ms) = (self.origin(&step["origin"]), self.now_ms);
                 let doc = self.docs.get_mut(&doc_name).unwrap();
-                for root in step["ops"].as_array().unwrap() {
-                    resolve(doc, root["at"].as_array().unwrap());
+                for op in step["ops"].as_array().unwrap() {
+                    resolve(doc, &op["at"].as_array().unwrap()[..2]);
                 }
-                let places: Vec<_> = step["ops"].as_array().unwrap().iter().collect();
-                let got = transact(doc, &places);
+                let ops: Vec<_> = step["ops"].as_array().unwrap().iter().collect();
+                let got = transact(doc, &ops, origin, now_ms);
                 doc.check()?;
-                for (got, expected) in got.into_iter().zip(&expected) {
-                    match (got, expected) {
-                        (None, None) => {}
-                        (Some(got), Some(expected)) => equal(&got, expected)?,
-                        (got, expected) => {
-                            return Err(format!("event {got:?}, expected {expected:?}"));
-                        }
-                    }
-                }
-                let expected = expected[usize::from(!self.v1)].clone();
+                self.check_emits(step, got)?;
+                let expected = self.expected(&step["emits"]);
                 self.keep(step, expected.as_ref());
             }
             "apply" => {
                 let update = input(self);
+                let (origin, now_ms) = (self.origin(&step["origin"]), self.now_ms);
                 let doc = self.docs.get_mut(&doc_name).unwrap();
                 for _ in 0..step["times"].as_u64().unwrap_or(1) {
                     let before = doc.state_v1();
-                    let applied = if v1 { doc.apply_v1(&update) } else { doc.apply_v2(&update) };
+                    let mut transaction = doc.transact_as(origin, now_ms);
+                    let applied = if v1 {
+                        transaction.apply_v1(&update)
+                    } else {
+                        transaction.apply_v2(&update)
+                    };
+                    transaction.commit();
                     let refused = applied.is_err();
                     if refused != step["error"].as_bool().unwrap_or(false) {
                         return Err(format!("refused: {refused}, {:?}", applied.err()));
@@ -287,6 +329,116 @@ impl Run {
                             step[want], step["anyOf"]
                         ));
                     }
+                }
+            }
+            "advance" => self.now_ms += step["ms"].as_u64().unwrap(),
+            "um" => {
+                let origins = step["origins"].as_array().unwrap().iter();
+                let origins = origins.map(|origin| self.origin(origin)).collect();
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let scope = step["scope"].as_array().unwrap().iter().map(|at| {
+                    match resolve(doc, at.as_array().unwrap()) {
+                        At::Shared(shared) => shared,
+                        At::Value(_) => panic!("scope {at}"),
+                    }
+                });
+                let options = UndoOptions {
+                    scope: scope.collect(),
+                    origins,
+                    capture_ms: step["captureMs"].as_u64().unwrap_or(0),
+                    ..UndoOptions::default()
+                };
+                let manager = doc.track(options);
+                self.undo.insert(step["id"].as_str().unwrap().to_owned(), (doc_name, manager));
+            }
+            "stop" => {
+                let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                manager.stop(self.docs.get_mut(&doc_name).unwrap());
+            }
+            direction @ ("undo" | "redo") => {
+                let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let commit =
+                    if direction == "undo" { manager.undo(doc) } else { manager.redo(doc) };
+                let got = commit.unwrap().map(|commit| events(&commit)).unwrap_or_default();
+                doc.check()?;
+                let left = [manager.undo_len(doc) as u64, manager.redo_len(doc) as u64];
+                if step["left"].as_array().unwrap().iter().zip(left).any(|(want, got)| *want != got)
+                {
+                    return Err(format!("{left:?} steps left, expected {}", step["left"]));
+                }
+                self.check_emits(step, got)?;
+                let expected = self.expected(&step["emits"]);
+                self.keep(step, expected.as_ref());
+            }
+            "relpos" => {
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let At::Shared(Shared::Text(text)) = resolve(doc, step["at"].as_array().unwrap())
+                else {
+                    return Err("no text".to_owned());
+                };
+                let before = step["assoc"].as_i64().unwrap() < 0;
+                let assoc = if before { Assoc::Before } else { Assoc::After };
+                let index = u32::try_from(step["index"].as_u64().unwrap()).unwrap();
+                let anchor = text.anchor(doc, index, assoc);
+                let expected = self.expected(&step["bytes"]).unwrap();
+                self.keep(step, Some(&expected));
+                equal(&anchor.encode(), &expected)?;
+                let json: Json = serde_json::from_str(&anchor.to_json()).unwrap();
+                if !same(&any(&json), &any(&step["json"])) {
+                    return Err(format!("JSON {json}, expected {}", step["json"]));
+                }
+            }
+            "abspos" => {
+                let bytes = input(self);
+                let anchor = Anchor::decode(&bytes).map_err(|e| e.to_string())?;
+                let got = anchor.resolve(&self.docs[&doc_name]).map(u64::from);
+                if got != step["index"].as_u64() {
+                    return Err(format!("at {got:?}, expected {}", step["index"]));
+                }
+            }
+            "snapshot" | "emptySnapshot" => {
+                let snapshot = match step["do"].as_str() {
+                    Some("snapshot") => self.docs[&doc_name].snapshot(),
+                    _ => Snapshot::default(),
+                };
+                let expected = self.expected(&step["bytes"]).unwrap();
+                self.keep(step, Some(&expected));
+                let got = if v1 { snapshot.encode_v1() } else { snapshot.encode_v2() };
+                equal(&got, &expected)?;
+                if self.moment(&expected, v1) != snapshot {
+                    return Err("reads back as another moment".to_owned());
+                }
+            }
+            "restore" => {
+                let moment = self.moment(&input(self), v1);
+                let client = ClientId::new(4_000_000_000).unwrap();
+                let restored = self.docs.get_mut(&doc_name).unwrap().restore(&moment, client);
+                match (restored, step["error"].as_bool().unwrap_or(false)) {
+                    (Ok(restored), false) => {
+                        restored.check()?;
+                        self.docs.insert(step["as"].as_str().unwrap().to_owned(), restored);
+                    }
+                    (Err(_), true) => {}
+                    (restored, _) => return Err(format!("restored: {:?}", restored.err())),
+                }
+                self.docs[&doc_name].check()?;
+            }
+            "snapDelta" => {
+                let moment = |field: &str| {
+                    step[field].as_str().map(|name| self.moment(&self.slots[name], v1))
+                };
+                let (now, earlier) = (moment("now"), moment("prev"));
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let At::Shared(Shared::Text(text)) = resolve(doc, step["at"].as_array().unwrap())
+                else {
+                    return Err("no text".to_owned());
+                };
+                let steps = text.delta_between(doc, now.as_ref(), earlier.as_ref(), None);
+                doc.check()?;
+                let got = delta_of(doc, steps);
+                if !same(&got, &any(&step["delta"])) {
+                    return Err(format!("{got:?}, expected {}", step["delta"]));
                 }
             }
             "same" => {
@@ -406,6 +558,10 @@ fn resolve(doc: &mut Doc, path: &[Json]) -> At {
 }
 
 fn delta(doc: &Doc, text: Text) -> Any {
+    delta_of(doc, text.delta(doc))
+}
+
+fn delta_of(doc: &Doc, steps: Vec<Delta>) -> Any {
     let step = |step: Delta| {
         let Delta::Insert(inserted, attributes) = step else { unreachable!("a text inserts") };
         let inserted = match inserted {
@@ -419,7 +575,7 @@ fn delta(doc: &Doc, text: Text) -> Any {
         }
         Any::Object(members.into_iter().collect())
     };
-    Any::Array(text.delta(doc).into_iter().map(step).collect())
+    Any::Array(steps.into_iter().map(step).collect())
 }
 
 fn object(json: &Json) -> Object {
@@ -468,7 +624,7 @@ fn read(doc: &Doc, shared: Shared) -> Any {
 }
 
 /// Runs ops in one transaction; returns the two update events.
-fn transact(doc: &mut Doc, ops: &[&Json]) -> [Option<Vec<u8>>; 2] {
+fn transact(doc: &mut Doc, ops: &[&Json], origin: Origin, now_ms: u64) -> [Vec<Vec<u8>>; 2] {
     // Paths lead through what earlier ops of the same transaction made, so they are walked inside it.
     let roots: Vec<Shared> = ops
         .iter()
@@ -477,7 +633,7 @@ fn transact(doc: &mut Doc, ops: &[&Json]) -> [Option<Vec<u8>>; 2] {
             At::Value(_) => unreachable!("a root is shared"),
         })
         .collect();
-    let mut transaction = doc.transact();
+    let mut transaction = doc.transact_as(origin, now_ms);
     for (op, root) in ops.iter().zip(roots) {
         let mut at = root;
         for part in &op["at"].as_array().unwrap()[2..] {
@@ -572,14 +728,17 @@ fn transact(doc: &mut Doc, ops: &[&Json]) -> [Option<Vec<u8>>; 2] {
             (op, _) => panic!("op {op}"),
         }
     }
-    let commit = transaction.commit();
-    [commit.update_v1(), commit.update_v2()]
+    events(&transaction.commit())
+}
+
+fn events(commit: &Commit<'_>) -> [Vec<Vec<u8>>; 2] {
+    [commit.events_v1(), commit.events_v2()]
 }
 
 /// Gives hostile bytes to the reader they are for; returns how many inputs that were.
 fn run_hostile(name: &str, case: &Json, differences: &mut Vec<String>) -> usize {
     let reader = case["input"].as_str().unwrap();
-    if !matches!(reader, "update-v1" | "update-v2" | "state-vector") {
+    if matches!(reader, "awareness" | "sync") {
         return 0;
     }
     let mut inputs = Vec::new();
@@ -635,8 +794,12 @@ fn run_hostile(name: &str, case: &Json, differences: &mut Vec<String>) -> usize 
 
 /// Whether the reader refused; an error if the document suffered.
 fn give(reader: &str, input: &[u8]) -> Result<bool, String> {
-    if reader == "state-vector" {
-        return Ok(StateVector::decode(input).is_err());
+    match reader {
+        "state-vector" => return Ok(StateVector::decode(input).is_err()),
+        "snapshot-v1" => return Ok(Snapshot::decode_v1(input).is_err()),
+        "snapshot-v2" => return Ok(Snapshot::decode_v2(input).is_err()),
+        "relative-position" => return Ok(Anchor::decode(input).is_err()),
+        _ => {}
     }
     let mut doc = Doc::new(ClientId::new(77).unwrap(), Options::default());
     let text = doc.text("t");
