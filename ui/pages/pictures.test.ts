@@ -159,6 +159,26 @@ test("go to, menus, a figure", async () => {
   await picture(page, "bib-search", errors)
 })
 
+test("name flags keep clear of text, and rows show the focus", async () => {
+  const { page, errors } = await openPage(browser, url)
+  await withStub(
+    page,
+    (stub) => {
+      const text = stub.text("sections/model.tex")
+      const put = (id: string, name: string, color: number, at: string) =>
+        stub.join(id, name, color, "sections/model.tex", text.indexOf(at))
+      put("a", "Mira", 0, "\n\\label{sec:model}")
+      put("b", "Jonas", 2, "recorded only")
+      put("c", "Ada", 3, "\n\nThe passage")
+      put("d", "Teo", 4, "\n% Sana")
+      put("e", "Ines", 5, "Counting, calibration")
+    },
+    null,
+  )
+  for (const key of ["F6", "F6", "Tab", "ArrowDown"]) await page.keyboard.press(key)
+  await picture(page, "flags", errors)
+})
+
 test("a small window", async () => {
   const { page, errors } = await openPage(browser, url, { viewport: { width: 900, height: 600 } })
   await together(page)

@@ -1,5 +1,8 @@
 // Builds the page with the stub in it and serves it while the page tests run.
 
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { build, preview } from "vite"
 import type { TestProject } from "vitest/node"
 
@@ -16,8 +19,6 @@ const POLICY = [
   "form-action 'none'",
 ].join("; ")
 
-const OUT = "node_modules/.pages"
-
 declare module "vitest" {
   interface ProvidedContext {
     url: string
@@ -25,10 +26,11 @@ declare module "vitest" {
 }
 
 export default async function serve(project: TestProject) {
-  await build({ mode: "stub", logLevel: "warn", build: { outDir: OUT, emptyOutDir: true } })
+  const outDir = await mkdtemp(join(tmpdir(), "quire-pages-"))
+  await build({ mode: "stub", logLevel: "warn", build: { outDir, emptyOutDir: true } })
   const server = await preview({
     logLevel: "warn",
-    build: { outDir: OUT },
+    build: { outDir },
     preview: {
       host: "127.0.0.1",
       port: 0,
@@ -40,5 +42,6 @@ export default async function serve(project: TestProject) {
   project.provide("url", url)
   return async () => {
     await server.close()
+    await rm(outDir, { recursive: true })
   }
 }

@@ -85,7 +85,7 @@ const placed = StateField.define<readonly Placed[]>({
     }),
 })
 
-type Side = "above" | "below"
+type Side = "above" | "below" | "beside"
 
 class Caret implements LayerMarker {
   private readonly place: { left: number; top: number; height: number }
@@ -149,6 +149,8 @@ function freeSide(view: EditorView, head: number): Side {
     return !right || right.left <= caret.left + 2
   }
   if (free(caret.bottom + height / 2)) return "below"
+  const end = view.moveToLineBoundary(EditorSelection.cursor(head, -1), true)
+  if (end.head === head) return "beside"
   return free(caret.top - height / 2) ? "above" : "below"
 }
 
