@@ -19,6 +19,8 @@ use crate::documents::{Documents, Failure, Name, News, Origin};
 use crate::notification::Network;
 use crate::presence::Said;
 
+/// What waits of the link is held back at the server beyond this.
+const LINK_EVENTS: usize = 256;
 /// How many figures travel at once.
 const BLOBS_AT_ONCE: usize = 2;
 /// A figure that did not go is tried again after a pause that grows from ...
@@ -71,6 +73,7 @@ struct Failing {
 pub(crate) struct Connection {
     invitation: Invitation,
     link: Link,
+    link_events: mpsc::Receiver<LinkEvent>,
     wire: Option<Wire>,
     peer: Peer,
     state: State,
@@ -105,19 +108,21 @@ impl Connection {
         runtime: &Handle,
         documents: &Documents,
         invitation: Invitation,
-        events: mpsc::Sender<LinkEvent>,
         blob_events: mpsc::UnboundedSender<BlobEvent>,
         offline: bool,
         now: Instant,
     ) -> Result<Self, PapersError> {
         let (server, secret) = (invitation.server.clone(), invitation.secret.clone());
         let papers = Papers::new(server.clone(), invitation.paper(), secret.clone())?;
+        // A channel of its own, so that nothing of an earlier link is taken for this one's.
+        let (events, link_events) = mpsc::channel(LINK_EVENTS);
         let link = Link::connect(runtime, server.clone(), events);
         link.set_offline(offline);
         let (there, uncompared) = read_marks(documents, &server.to_string());
         Ok(Self {
             invitation,
             link,
+            link_events,
             wire: None,
             peer: Peer::server(secret),
             state: State::Connecting,
@@ -137,6 +142,20 @@ impl Connection {
             started: now,
             ticked_ms: 0,
         })
+    }
+
+    /// Waits for what happens on the link.
+    pub(crate) async fn link_event(&mut self) -> LinkEvent {
+        match self.link_events.recv().await {
+            Some(event) => event,
+            // The link ends with this connection, not before.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes what has happened on the link already.
+    pub(crate) fn next_link_event(&mut self) -> Option<LinkEvent> {
+        self.link_events.try_recv().ok()
     }
 
     pub(crate) fn invitation(&self) -> &Invitation {

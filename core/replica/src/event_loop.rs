@@ -109,7 +109,6 @@ pub(crate) struct EventLoop {
     folder: std::path::PathBuf,
     notify: Box<dyn Fn(Notification) + Send>,
     sender: mpsc::UnboundedSender<Event>,
-    link_events: mpsc::Sender<LinkEvent>,
     blob_events: mpsc::UnboundedSender<BlobEvent>,
     editors: BTreeMap<EditorId, Editor>,
     buffers: BTreeMap<FileId, Buffer>,
@@ -132,7 +131,6 @@ pub(crate) struct EventLoop {
 
 /// Runs until the replica is closed.
 pub(crate) async fn run(parts: Parts, runtime: Handle) {
-    let (link_events, mut link) = mpsc::channel(256);
     let (blob_events, mut blobs) = mpsc::unbounded_channel();
     let mut events = parts.events;
     let start = now();
@@ -149,7 +147,6 @@ pub(crate) async fn run(parts: Parts, runtime: Handle) {
         folder: parts.folder,
         notify: parts.notify,
         sender: parts.sender,
-        link_events,
         blob_events,
         editors: BTreeMap::new(),
         buffers: BTreeMap::new(),
@@ -176,13 +173,12 @@ pub(crate) async fn run(parts: Parts, runtime: Handle) {
                 Some(event) => state.on_events(event, &mut events, &mut round),
                 None => Some(None),
             },
-            Some(event) = link.recv() => {
+            event = link_event(&mut state.connection) => {
                 state.on_link(event, &mut round);
                 for _ in 0..BATCH {
-                    match link.try_recv() {
-                        Ok(event) => state.on_link(event, &mut round),
-                        Err(_) => break,
-                    }
+                    let next = state.connection.as_mut().and_then(Connection::next_link_event);
+                    let Some(event) = next else { break };
+                    state.on_link(event, &mut round);
                 }
                 None
             }
@@ -201,6 +197,14 @@ pub(crate) async fn run(parts: Parts, runtime: Handle) {
             }
             return;
         }
+    }
+}
+
+/// Waits for what happens on the link; without a connection, for ever.
+async fn link_event(connection: &mut Option<Connection>) -> LinkEvent {
+    match connection {
+        Some(connection) => connection.link_event().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -751,7 +755,6 @@ impl EventLoop {
             &self.runtime,
             &self.documents,
             invitation,
-            self.link_events.clone(),
             self.blob_events.clone(),
             self.offline_since_ms.is_some(),
             now,
@@ -991,9 +994,9 @@ impl EventLoop {
                 let result = if done {
                     Ok(())
                 } else if let Some(cause) = &refused {
-                    Err(Problem::Refused { cause: cause.clone() })
+                    Err(Problem::refused(cause))
                 } else if let Some(cause) = &unreachable {
-                    Err(Problem::Unreachable { cause: cause.clone() })
+                    Err(Problem::unreachable(cause))
                 } else if waiter.deadline <= now {
                     Err(Problem::Late { waiting: "the paper has not come whole".to_owned() })
                 } else {
@@ -1013,10 +1016,10 @@ impl EventLoop {
         let late = |waiting: String| Some(Problem::Late { waiting });
         match self.connection.as_ref().map(|connection| (connection, connection.network())) {
             Some((_, Network::Refused { problem })) => {
-                return Some(Problem::Refused { cause: problem });
+                return Some(Problem::refused(&problem));
             }
             Some((_, Network::Unreachable { problem, .. })) => {
-                return Some(Problem::Unreachable { cause: problem });
+                return Some(Problem::unreachable(&problem));
             }
             Some((connection, _)) if !connection.is_level(&self.documents) => {
                 return late("the server and this computer are not level yet".to_owned());
@@ -1062,7 +1065,7 @@ fn store_problem(error: &Failure) -> Problem {
 
 fn problem_of(error: &PapersError) -> Problem {
     match error {
-        PapersError::Refused { .. } => Problem::Refused { cause: error.to_string() },
-        _ => Problem::Unreachable { cause: error.to_string() },
+        PapersError::Refused { .. } => Problem::refused(&error.to_string()),
+        _ => Problem::unreachable(&error.to_string()),
     }
 }

@@ -103,6 +103,16 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// The server cannot be reached; what was met may be a whole sentence.
+    pub(crate) fn unreachable(cause: &str) -> Self {
+        Self::Unreachable { cause: cause.trim_end_matches('.').to_owned() }
+    }
+
+    /// The server said no; what it said may be a whole sentence.
+    pub(crate) fn refused(cause: &str) -> Self {
+        Self::Refused { cause: cause.trim_end_matches('.').to_owned() }
+    }
+
     /// Will waiting not help?
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Store { .. } | Self::Closed)
