@@ -1,7 +1,7 @@
 //! What waits to be written to one socket: bounded, so that a reader who does not read costs a
 //! megabyte and no more.
 //!
-//! Past the bound the rooms stop adding and note what the reader has; when all that waits was
+//! Past the bound the rooms stop adding and note what the reader has; when most of what waits was
 //! written, [`Outbox::written`] says that they may go on, and they send what it lacks in one
 //! update.
 
@@ -71,9 +71,15 @@ impl Outbox {
         self.state().bytes > self.limit
     }
 
-    /// Notes that something was left out, to be made up for when the rest is written.
-    pub(crate) fn lag(&self) {
-        self.state().lagging = true;
+    /// Whether so much waits that a change is to be left out; if so it is noted, and made up for
+    /// when most of the rest is written.
+    ///
+    /// One step, not two: the rest may be written between them, and nobody would make up for it.
+    pub(crate) fn lags(&self) -> bool {
+        let mut state = self.state();
+        let full = state.bytes > self.limit;
+        state.lagging |= full;
+        full
     }
 
     /// Closes the socket, after what waits unless that is too much.
@@ -108,7 +114,7 @@ impl Outbox {
     pub(crate) fn written(&self, bytes: usize) -> bool {
         let mut state = self.state();
         state.bytes = state.bytes.saturating_sub(bytes);
-        let make_up = state.bytes == 0 && std::mem::take(&mut state.lagging);
+        let make_up = state.bytes <= self.limit / 2 && std::mem::take(&mut state.lagging);
         drop(state);
         self.removed.notify_one();
         make_up
@@ -133,11 +139,12 @@ mod tests {
         assert!(!outbox.is_full());
         outbox.push(Bytes::from_static(b"1234"));
         assert!(outbox.is_full());
-        outbox.lag();
-        assert!(!outbox.written(8));
+        assert!(outbox.lags());
+        assert!(!outbox.written(4), "more than half still waits");
         assert!(!outbox.is_full());
+        assert!(!outbox.lags(), "there is room again");
         assert!(outbox.written(4));
-        assert!(!outbox.written(0), "made up for once");
+        assert!(!outbox.written(4), "made up for once");
     }
 
     #[tokio::test]

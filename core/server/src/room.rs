@@ -176,18 +176,11 @@ impl Room {
         update: &[u8],
     ) -> Result<Option<Written>, Refusal> {
         // What a member has is known only before the change.
-        let slow = |(seat, member): (&Seat, &Member)| {
-            (seat != from && member.lagging.is_none() && member.outbox.is_full())
-                .then(|| seat.clone())
-        };
-        let slow: Vec<Seat> = self.members.iter().filter_map(slow).collect();
-        if !slow.is_empty() {
-            let before = self.document.doc().state_vector();
-            for seat in slow {
-                if let Some(member) = self.members.get_mut(&seat) {
-                    member.lagging = Some(before.clone());
-                    member.outbox.lag();
-                }
+        let mut before = None;
+        for (seat, member) in &mut self.members {
+            if seat != from && member.lagging.is_none() && member.outbox.lags() {
+                let before = before.get_or_insert_with(|| self.document.doc().state_vector());
+                member.lagging = Some(before.clone());
             }
         }
         let written = self.document.apply(update).map_err(|error| match error {
@@ -232,13 +225,17 @@ impl Room {
 
     /// Makes up for what the seats of a socket were left out of.
     pub(crate) fn make_up(&mut self, connection: u64) {
+        let who_is_there =
+            self.awareness.states().next().is_some().then(|| self.awareness.encode_all());
         let doc = self.document.doc();
         for (seat, member) in &mut self.members {
             if seat.connection == connection
                 && let Some(had) = member.lagging.take()
             {
-                let since = doc.diff_v1(&had);
-                member.outbox.push(frame(member.framing, &seat.address, &Message::Update(&since)));
+                member.say(seat, &Message::Update(&doc.diff_v1(&had)));
+                if let Some(states) = &who_is_there {
+                    member.say(seat, &Message::Awareness(states));
+                }
             }
         }
     }
