@@ -9,9 +9,41 @@ use crate::log::Log;
 use crate::recovery;
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Arc, Weak};
 
 /// Largest blob.
 const MAX_BLOB: u64 = 1 << 30;
+
+/// A store's figures, for other threads than the one that has the store: moving a large one
+/// keeps nobody from typing. It does not keep the store open.
+#[derive(Debug, Clone)]
+pub struct Blobs(Weak<Log>);
+
+impl Blobs {
+    pub(crate) fn new(log: &Arc<Log>) -> Self {
+        Self(Arc::downgrade(log))
+    }
+
+    fn log(&self) -> Result<Arc<Log>, StoreError> {
+        let closed = || StoreError::Poisoned { reason: "the store was closed".to_owned() };
+        self.0.upgrade().ok_or_else(closed)
+    }
+
+    /// Does what [`Store::put_blob`](crate::Store::put_blob) does.
+    pub fn put(&self, bytes: &[u8]) -> Result<String, StoreError> {
+        put(&*self.log()?, bytes)
+    }
+
+    /// Does what [`Store::get_blob`](crate::Store::get_blob) does.
+    pub fn get(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        get(&*self.log()?, hash)
+    }
+
+    /// Does what [`Store::has_blob`](crate::Store::has_blob) does.
+    pub fn has(&self, hash: &str) -> Result<bool, StoreError> {
+        Ok(has(&*self.log()?, hash))
+    }
+}
 
 /// Keeps the bytes and returns their name. They are durable when this returns.
 pub(crate) fn put(log: &Log, bytes: &[u8]) -> Result<String, StoreError> {

@@ -63,7 +63,7 @@ impl Document {
         if !log.open_document(name) {
             return Err(StoreError::AlreadyOpen { name: name.to_owned() });
         }
-        let loaded = load(&log, name, client);
+        let loaded = log.settle_document(name).and_then(|()| load(&log, name, client));
         if loaded.is_err() {
             log.close_document(name);
         }
@@ -160,7 +160,9 @@ impl Document {
         let due = match moment {
             Moment::Writing => writes >= 2000 || bytes >= (self.snapshot_len / 2).max(64 << 10),
             Moment::Resting => writes >= 200,
-            Moment::Closing => writes >= 50,
+            Moment::Closing => {
+                writes >= 50 || (writes > 0 && self.log.holds_older_segment(&self.name))
+            }
         };
         if !due || self.snapshotting.swap(true, Ordering::AcqRel) {
             return;

@@ -30,6 +30,8 @@ pub(crate) struct Known {
     pub(crate) number: u32,
     /// Its updates in the log, oldest first.
     pub(crate) updates: Vec<Place>,
+    /// The last of this run's updates; while it is not durable, `updates` lacks some.
+    pub(crate) last_queued: Lsn,
     /// The lsns of its snapshots, ascending.
     pub(crate) snapshots: Vec<Lsn>,
     /// The newest snapshot that a later open has read back whole.
@@ -171,6 +173,21 @@ impl Index {
         self.orphans.values().map(Vec::len).sum()
     }
 
+    /// Returns whether a document has updates that no snapshot covers in a segment before this
+    /// one.
+    pub(crate) fn holds_older_segment(&self, name: &str, active: Lsn) -> bool {
+        self.document(name).is_some_and(|known| {
+            let covered = known.snapshots.last().copied().unwrap_or_default();
+            known.updates.iter().any(|place| place.segment < active && place.lsn > covered)
+        })
+    }
+
+    /// Forgets what was removed: no segment has it any more.
+    pub(crate) fn forget_removed(&mut self) {
+        self.meta.retain(|_, (_, value)| value.is_some());
+        self.bases.retain(|_, (_, value)| value.is_some());
+    }
+
     /// Forgets the updates in a segment that is no more.
     pub(crate) fn forget_segment(&mut self, segment: Lsn) {
         for known in self.documents.values_mut() {
@@ -182,6 +199,8 @@ impl Index {
     }
 
     /// Returns the records without which a segment cannot be the only one: names, facts, blobs.
+    /// Removed facts are carried as such: an older segment that still has them may stay longer
+    /// than the one that says so.
     pub(crate) fn carried(&self) -> Vec<(Kind, u32, Vec<u8>)> {
         let mut records = Vec::new();
         for (name, known) in &self.documents {
@@ -192,9 +211,7 @@ impl Index {
         }
         for (kind, facts) in [(Kind::Meta, &self.meta), (Kind::Base, &self.bases)] {
             for (name, (_, value)) in facts {
-                if value.is_some() {
-                    records.push((kind, 0, fact_payload(name, value.as_deref())));
-                }
+                records.push((kind, 0, fact_payload(name, value.as_deref())));
             }
         }
         records.extend(self.blobs.iter().map(|hash| (Kind::Blob, 0, hash.to_vec())));

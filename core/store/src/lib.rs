@@ -20,6 +20,7 @@ mod snapshot;
 mod store;
 mod writer;
 
+pub use blob::Blobs;
 pub use document::{Document, Written};
 pub use error::{Report, Severity, StoreError};
 pub use index::Base;

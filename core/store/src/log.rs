@@ -67,6 +67,8 @@ struct State {
     /// The last write; a segment may have taken a higher lsn for its beginning.
     last_queued: Lsn,
     durable: Lsn,
+    /// First lsn of the segment that is written to.
+    active: Lsn,
     index: Index,
     trouble: Trouble,
     /// Counts the failed writes, so that `flush` sees a new one.
@@ -109,6 +111,7 @@ impl Log {
             next_lsn,
             last_queued: Lsn::new(next_lsn - 1),
             durable: Lsn::new(next_lsn - 1),
+            active: writer.first_lsn(),
             index,
             trouble: Trouble::None,
             failures: 0,
@@ -137,6 +140,9 @@ impl Log {
         let mut state = self.shared.state();
         let number = state.number(name);
         let lsn = state.push(Kind::Update, number, update);
+        if let Some(known) = state.index.document_mut(name) {
+            known.last_queued = lsn;
+        }
         self.shared.work.notify_one();
         lsn
     }
@@ -193,9 +199,25 @@ impl Log {
         }
     }
 
+    /// Returns whether a document's updates keep an old segment from going.
+    pub(crate) fn holds_older_segment(&self, name: &str) -> bool {
+        let state = self.shared.state();
+        state.index.holds_older_segment(name, state.active)
+    }
+
     /// Marks a document as open; `false` if it is.
     pub(crate) fn open_document(&self, name: &str) -> bool {
         self.shared.state().open_documents.insert(name.to_owned())
+    }
+
+    /// Waits until the index knows all of a document's updates: one that was closed a moment ago
+    /// may have some in the queue.
+    pub(crate) fn settle_document(&self, name: &str) -> Result<(), StoreError> {
+        let state = self.shared.state();
+        let queued = state.index.document(name).map_or(Lsn::ZERO, |known| known.last_queued);
+        let settled = queued <= state.durable;
+        drop(state);
+        if settled { Ok(()) } else { self.flush().map(drop) }
     }
 
     /// Marks a document as not open.
@@ -461,8 +483,16 @@ impl Committer {
     }
 
     fn rotate(&mut self, first_lsn: Lsn) {
-        let carried = self.shared.state().index.carried();
-        if let Err(error) = self.writer.rotate(first_lsn, &carried) {
+        let mut state = self.shared.state();
+        if self.writer.is_alone() {
+            // This one segment has both the facts and their removal, and goes as a whole.
+            state.index.forget_removed();
+        }
+        let carried = state.index.carried();
+        drop(state);
+        let rotated = self.writer.rotate(first_lsn, &carried);
+        self.shared.state().active = self.writer.first_lsn();
+        if let Err(error) = rotated {
             let text = format!("the log goes on in its old file: {error}");
             let report = Report { severity: Severity::Info, text, documents: Vec::new() };
             self.shared.state().reports.push(report);

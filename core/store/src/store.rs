@@ -9,7 +9,7 @@
 //! quarantine/  damaged files, never removed by the program
 //! ```
 
-use crate::blob;
+use crate::blob::{self, Blobs};
 use crate::disk::{self, Access, Disk, Locking, RealDisk};
 use crate::document::Document;
 use crate::error::{Report, Severity, StoreError, failed};
@@ -136,6 +136,11 @@ impl Store {
     /// Waits until everything written so far is durable.
     pub fn flush(&self) -> Result<Lsn, StoreError> {
         self.log.flush()
+    }
+
+    /// Returns the way to the figures alone, for other threads.
+    pub fn blobs(&self) -> Blobs {
+        Blobs::new(&self.log)
     }
 
     /// Keeps a figure's bytes, durably, and returns their name: their blake3 in hex.

@@ -139,6 +139,16 @@ impl Writer {
         self
     }
 
+    /// Returns the first lsn of the segment that is written to.
+    pub(crate) fn first_lsn(&self) -> Lsn {
+        self.header.first_lsn
+    }
+
+    /// Returns whether this segment is the whole log.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.older.is_empty()
+    }
+
     /// Returns how many bytes of its own the segment has.
     pub(crate) fn own_len(&self) -> u64 {
         self.end - self.own_from

@@ -14,6 +14,8 @@ mod everyday;
 mod faults;
 #[path = "store/kill.rs"]
 mod kill;
+#[path = "store/model.rs"]
+mod model;
 #[path = "store/power.rs"]
 mod power;
 #[path = "store/scene.rs"]
