@@ -28,16 +28,16 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use protocol::RoomName;
-use store::StoreError;
 use store::disk::{Disk as _, Kind, RealDisk};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use store::{Blobs, StoreError};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::access::{self, NOT_ACCEPTED, SUBPROTOCOL};
 use crate::config::{Config, Creation};
 use crate::connection::{self, Opening};
 use crate::outbox::Outbox;
-use crate::paper::{Event, Handle};
+use crate::paper::Handle;
 use crate::papers::{OpenError, Papers, Registered};
 
 /// How many figures are moved at once: each is in memory meanwhile.
@@ -326,12 +326,13 @@ async fn blob(
         return words(StatusCode::SERVICE_UNAVAILABLE, "closing down\n");
     };
     match *request.method() {
-        Method::HEAD => match ask(&handle, |reply| Event::HasBlob { hash, reply }).await {
-            Some(true) => StatusCode::OK.into_response(),
-            Some(false) => StatusCode::NOT_FOUND.into_response(),
+        Method::HEAD => match with_blobs(&handle, move |blobs| blobs.has(&hash)).await {
+            Some(Ok(true)) => StatusCode::OK.into_response(),
+            Some(Ok(false)) => StatusCode::NOT_FOUND.into_response(),
+            Some(Err(error)) => broken(&error),
             None => gone(),
         },
-        Method::GET => match ask(&handle, |reply| Event::GetBlob { hash, reply }).await {
+        Method::GET => match with_blobs(&handle, move |blobs| blobs.get(&hash)).await {
             Some(Ok(Some(bytes))) => send(bytes, request.headers()),
             Some(Ok(None)) => words(StatusCode::NOT_FOUND, "there is no such figure\n"),
             Some(Err(error)) => broken(&error),
@@ -344,8 +345,8 @@ async fn blob(
             if blake3::hash(&bytes).to_hex() != wanted {
                 return words(StatusCode::BAD_REQUEST, "the bytes are not those of this name\n");
             }
-            match ask(&handle, |reply| Event::PutBlob { bytes, reply }).await {
-                Some(Ok(())) => StatusCode::CREATED.into_response(),
+            match with_blobs(&handle, move |blobs| blobs.put(&bytes)).await {
+                Some(Ok(_)) => StatusCode::CREATED.into_response(),
                 Some(Err(error)) => broken(&error),
                 None => gone(),
             }
@@ -354,10 +355,13 @@ async fn blob(
     }
 }
 
-async fn ask<T>(handle: &Handle, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Option<T> {
-    let (reply, answer) = oneshot::channel();
-    handle.tell(event(reply)).ok()?;
-    answer.await.ok()
+/// Touches the disk where that keeps nobody waiting; `None` when it panicked.
+async fn with_blobs<T: Send + 'static>(
+    handle: &Handle,
+    touch: impl FnOnce(&Blobs) -> T + Send + 'static,
+) -> Option<T> {
+    let blobs = handle.blobs().clone();
+    tokio::task::spawn_blocking(move || touch(&blobs)).await.ok()
 }
 
 fn gone() -> Response {

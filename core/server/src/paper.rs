@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use crdt::{ClientId, StateVector};
 use protocol::{Framing, Message};
-use store::{Lsn, Store, StoreError};
+use store::{Blobs, Lsn, Store, StoreError};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::access::Key;
@@ -31,6 +31,8 @@ const LATER: Duration = Duration::from_millis(protocol::awareness::TICK_MS);
 pub(crate) struct Handle {
     events: Sender<Event>,
     key: Key,
+    /// The figures, which go past the paper's thread.
+    blobs: Blobs,
     /// False once the thread has ended, also by a panic.
     alive: Arc<AtomicBool>,
     /// Held by every handle, so that the paper knows whether it is wanted.
@@ -61,12 +63,6 @@ pub(crate) enum Event {
     Said { room: String, seat: Seat, what: Said, permit: OwnedSemaphorePermit },
     /// What the log has reached.
     Durable(Result<Lsn, StoreError>),
-    /// Whether there is a figure.
-    HasBlob { hash: String, reply: oneshot::Sender<bool> },
-    /// A figure's bytes.
-    GetBlob { hash: String, reply: oneshot::Sender<Result<Option<Vec<u8>>, StoreError>> },
-    /// A figure to be kept; answered when it is durable.
-    PutBlob { bytes: Bytes, reply: oneshot::Sender<Result<(), StoreError>> },
     /// Everything is to be made durable and let go.
     Close { reply: oneshot::Sender<()> },
 }
@@ -80,14 +76,19 @@ pub(crate) enum Said {
 }
 
 impl Handle {
-    pub(crate) fn new(events: Sender<Event>, key: Key) -> (Self, Alive) {
+    pub(crate) fn new(events: Sender<Event>, key: Key, blobs: Blobs) -> (Self, Alive) {
         let alive = Arc::new(AtomicBool::new(true));
-        let handle = Self { events, key, alive: alive.clone(), claim: Arc::new(()) };
+        let handle = Self { events, key, blobs, alive: alive.clone(), claim: Arc::new(()) };
         (handle, Alive(alive))
     }
 
     pub(crate) fn key(&self) -> Key {
         self.key
+    }
+
+    /// Returns the paper's figures.
+    pub(crate) fn blobs(&self) -> &Blobs {
+        &self.blobs
     }
 
     pub(crate) fn is_alive(&self) -> bool {
@@ -253,15 +254,6 @@ impl Paper {
             }
             Event::Durable(Ok(lsn)) => self.acknowledge(lsn),
             Event::Durable(Err(error)) => self.not_durable(&error),
-            Event::HasBlob { hash, reply } => {
-                let _ = reply.send(self.store.has_blob(&hash));
-            }
-            Event::GetBlob { hash, reply } => {
-                drop(reply.send(self.store.get_blob(&hash)));
-            }
-            Event::PutBlob { bytes, reply } => {
-                drop(reply.send(self.store.put_blob(&bytes).map(drop)));
-            }
             // The loop's own.
             Event::Close { .. } => {}
         }

@@ -206,7 +206,7 @@ fn load(
         }
         (None, None) => return Err(OpenError::NotAccepted),
     };
-    let (handle, alive) = Handle::new(events, key);
+    let (handle, alive) = Handle::new(events, key, store.blobs());
     let client = random_client();
     let run = move || {
         paper::run(id, store, client, limits, &receiver, alive, |let_go| {
