@@ -48,6 +48,11 @@ export async function openPage(
   return { page, errors }
 }
 
+/** Closes all pages of a test. */
+export async function closePages(browser: Browser) {
+  for (const context of browser.contexts()) await context.close()
+}
+
 /** Lets the stub do something in the page. */
 export function withStub<A>(page: Page, act: (stub: Stub, argument: A) => void, argument: A) {
   // The policy forbids the page to make code from text; the browser's own tools may.

@@ -2,8 +2,8 @@
 // Each also asserts that the page had no error and that nothing runs out of the window.
 
 import type { Browser, Page } from "playwright-core"
-import { afterAll, beforeAll, expect, inject, test } from "vitest"
-import { openPage, startBrowser, withStub } from "./browser"
+import { afterAll, afterEach, beforeAll, expect, inject, test } from "vitest"
+import { closePages, openPage, startBrowser, withStub } from "./browser"
 
 let browser: Browser
 const url = inject("url")
@@ -12,6 +12,7 @@ beforeAll(async () => {
   browser = await startBrowser()
 })
 afterAll(() => browser.close())
+afterEach(() => closePages(browser))
 
 const DIRECTORY = new URL("pictures/", import.meta.url).pathname
 

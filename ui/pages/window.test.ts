@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import type { Browser, Page } from "playwright-core"
-import { afterAll, beforeAll, expect, inject, test } from "vitest"
-import { openPage, startBrowser, withStub } from "./browser"
+import { afterAll, afterEach, beforeAll, expect, inject, test } from "vitest"
+import { closePages, openPage, startBrowser, withStub } from "./browser"
 
 let browser: Browser
 const url = inject("url")
@@ -15,6 +15,7 @@ beforeAll(async () => {
   browser = await startBrowser()
 })
 afterAll(() => browser.close())
+afterEach(() => closePages(browser))
 
 async function open(query = "") {
   const { page, errors } = await openPage(browser, url + query)

@@ -30,20 +30,35 @@ async function windowOf(shell: Shell) {
   return <PaperWindow paper={await openPaper(shell)} />
 }
 
+function fail(place: HTMLElement, problem: string) {
+  const box = document.createElement("div")
+  box.className = "failed"
+  createRoot(place.parentElement?.appendChild(box) ?? box).render(
+    <div role="alert">
+      <p className="strong">This window can’t be shown.</p>
+      <p>{problem}</p>
+      <p>
+        <button type="button" className="btn" onClick={() => location.reload()}>
+          Show it again
+        </button>
+      </p>
+    </div>,
+  )
+}
+
 async function begin() {
   followSystem()
   const place = document.getElementById("root")
   if (!place) return
-  const root = createRoot(place)
+  const root = createRoot(place, {
+    // A mistake of ours in a panel: what was typed is with the replica, so begin again.
+    onUncaughtError: (error) => fail(place, sentence(error)),
+  })
   try {
     root.render(<StrictMode>{await windowOf(await findShell())}</StrictMode>)
   } catch (error) {
-    root.render(
-      <div className="failed" role="alert">
-        <p className="strong">This window could not be opened.</p>
-        <p>{sentence(error)}</p>
-      </div>,
-    )
+    root.unmount()
+    fail(place, sentence(error))
   }
 }
 

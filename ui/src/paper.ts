@@ -207,8 +207,15 @@ export class PaperStore {
 
   /** Asks for what happened before this window listened. */
   async loadNotices() {
-    const notices = await this.shell.notices()
-    this.set({ notices: [...notices].sort((a, b) => b.time_ms - a.time_ms) })
+    try {
+      const before = await this.shell.notices()
+      // What came while asking may be in the answer as well.
+      const known = new Set(before.map((notice) => JSON.stringify(notice)))
+      const since = this.current.notices.filter((notice) => !known.has(JSON.stringify(notice)))
+      this.set({ notices: [...since, ...before].sort((a, b) => b.time_ms - a.time_ms) })
+    } catch (error) {
+      this.warn(sentence(error), null)
+    }
   }
 
   /** Shows the file that was last in front, else the one a paper most likely begins with. */

@@ -113,6 +113,12 @@ export class Stub {
     this.send({ kind: "files", files: this.files })
   }
 
+  /** Says what is wrong with a file. */
+  noteFile(path: string, note: string | null) {
+    this.files = this.files.map((file) => (file.path === path ? { ...file, note } : file))
+    this.send({ kind: "files", files: this.files })
+  }
+
   addBlob(path: string, bytes: number, note: string | null) {
     this.files = [...this.files, { id: path, path, kind: "blob", bytes, note }]
     this.send({ kind: "files", files: this.files })

@@ -4,7 +4,12 @@
 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands"
 import { indentUnit } from "@codemirror/language"
-import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
+import {
+  highlightSelectionMatches,
+  openSearchPanel,
+  search,
+  searchKeymap,
+} from "@codemirror/search"
 import {
   Compartment,
   EditorSelection,
@@ -138,6 +143,11 @@ export class OpenFile {
       ],
     })
     this.view.focus()
+  }
+
+  /** Opens the field for searching in this file. */
+  search() {
+    openSearchPanel(this.view)
   }
 
   /** Opens the name flag of a person whose caret is in this file. */

@@ -36,7 +36,19 @@ export function EditorPane() {
 
 function File({ file }: { file: string }) {
   const form = usePaperState((state) => state.form)
-  return form === null ? <NotText file={file} /> : <Editor />
+  const note = usePaperState((state) => state.files.find((f) => f.id === file)?.note ?? null)
+  if (form === null) return <NotText file={file} />
+  return (
+    <>
+      {note && (
+        <p className="banner" data-testid="file-note">
+          <Icon name="warn" />
+          {note}
+        </p>
+      )}
+      <Editor />
+    </>
+  )
 }
 
 function FileTabs({ active }: { active: string }) {

@@ -234,7 +234,10 @@ function Faces() {
   )
 }
 
-/** F6 goes round the panels, Escape to the text, Ctrl K and Ctrl P to the field that goes anywhere. */
+/**
+ * F6 goes round the panels, Escape to the text, Ctrl F searches it, Ctrl K and Ctrl P go anywhere,
+ * Ctrl W closes the file in front.
+ */
 function useKeys(paper: PaperStore, busy: boolean, goTo: () => void) {
   const latest = useRef({ busy, goTo })
   latest.current = { busy, goTo }
@@ -248,6 +251,8 @@ function useKeys(paper: PaperStore, busy: boolean, goTo: () => void) {
       } else if (command && !event.altKey && !event.shiftKey && key === "w") {
         const { active } = paper.state()
         if (active) paper.closeTab(active)
+      } else if (command && !event.altKey && !event.shiftKey && key === "f") {
+        paper.editor()?.search()
       } else if (event.key === "F6") {
         goRound(event.shiftKey ? -1 : 1)
       } else if (event.key === "Escape") {
