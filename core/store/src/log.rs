@@ -508,8 +508,8 @@ impl Committer {
             let first_lsn = Lsn::new(state.next_lsn - 1);
             drop(state);
             self.rotate(first_lsn);
-            self.tidy();
         }
+        self.tidy();
     }
 
     /// Removes the snapshots and the segments that nobody needs any more.

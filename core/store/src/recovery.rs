@@ -11,7 +11,7 @@ use crate::index::Index;
 use crate::record::{Kind, Lsn};
 use crate::segment::{self, Ending, HEADER_LEN, Header, Scan};
 use crate::snapshot::{self, Snapshot};
-use crate::writer::{self, Older, Queued, Writer};
+use crate::writer::{self, Ends, Older, Queued, Writer};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -186,8 +186,11 @@ impl Recovery<'_> {
             let cut = file.set_len(scan.end as u64).and_then(|()| file.sync());
             cut.map_err(failed("cut", &path))?;
         }
-        let (end, chain) = (scan.end as u64, scan.chain);
-        let mut writer = Writer::resume(disk, folder, header, end, chain, newest)?;
+        // What was carried over has the segment's first lsn, what came later has not.
+        let own = scan.records.iter().find(|(_, record)| record.lsn > first_lsn);
+        let own_from = own.map_or(scan.end, |(offset, _)| *offset) as u64;
+        let ends = Ends { own_from, end: scan.end as u64, chain: scan.chain };
+        let mut writer = Writer::resume(disk, folder, header, ends, newest)?;
         if !scan.marked {
             // Whole records behind the last mark: they will be seen from now on, so they are
             // promised from now on.

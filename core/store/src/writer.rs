@@ -48,6 +48,17 @@ pub(crate) struct Older {
     pub(crate) newest: BTreeMap<u32, Lsn>,
 }
 
+/// Where an existing segment's content begins and ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    /// Where the segment's own writes begin: behind what was carried over.
+    pub(crate) own_from: u64,
+    /// Where the next record goes.
+    pub(crate) end: u64,
+    /// The chain of checksums there.
+    pub(crate) chain: u32,
+}
+
 /// The end of the log.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -122,14 +133,13 @@ impl Writer {
         disk: Arc<dyn Disk>,
         folder: &Path,
         header: Header,
-        end: u64,
-        chain: u32,
+        ends: Ends,
         newest: BTreeMap<u32, Lsn>,
     ) -> Result<Self, StoreError> {
         let path = path(folder, header.first_lsn);
         let file = disk.open(&path).map_err(failed("open", path))?;
         let folder = folder.to_path_buf();
-        let own_from = HEADER_LEN as u64;
+        let Ends { own_from, end, chain } = ends;
         Ok(Self { disk, folder, header, file, end, chain, own_from, newest, older: Vec::new() })
     }
 

@@ -1,10 +1,6 @@
 //! The store's promises, through its public door, on a disk that can lose power.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on fails, and the killed process reports to the one that kills"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on is a test that fails")]
 
 #[path = "store/damage.rs"]
 mod damage;

@@ -126,19 +126,21 @@ fn figures_are_kept_under_the_hash_of_their_bytes() {
 fn many_segments_are_one_log() {
     let disk = SimulatedDisk::new();
     let small = || StoreOptions { segment_bytes: 300, ..options(&disk) };
+    let mut most = 0;
     for turn in 0..3 {
         let mut store = Store::open(Path::new(DIR), small()).unwrap();
         store.put_meta("turn", &[turn]).unwrap();
         let mut document = store.document("tree", client()).unwrap();
-        for i in 0..15 {
+        for i in 0..40 {
             append(&mut document, &format!("{turn}.{i} "));
             store.flush().unwrap();
         }
+        most = most.max(files(&disk, "log").len());
     }
-    assert!(files(&disk, "log").len() > 5, "the log was to be in many files");
+    assert!(most > 2, "the log was to be in many files");
     let mut store = Store::open(Path::new(DIR), small()).unwrap();
     let expected: String =
-        (0..3).flat_map(|turn| (0..15).map(move |i| format!("{turn}.{i} "))).collect();
+        (0..3).flat_map(|turn| (0..40).map(move |i| format!("{turn}.{i} "))).collect();
     assert_eq!(read(&mut store, "tree"), expected);
     assert_eq!(store.meta("turn"), Some(vec![2]));
     assert_eq!(store.reports(), []);
