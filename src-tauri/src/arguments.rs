@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 
 /// Write LaTeX papers together.
-#[derive(Clone, Debug, Parser)]
+#[derive(Clone, Debug, Default, Parser)]
 #[command(name = "quire-app", version)]
 pub(crate) struct Arguments {
     /// The paper's folder, or one of its `.tex` files, or a link to join.
@@ -29,6 +29,18 @@ pub(crate) struct Arguments {
     /// Which of the colors for people is yours, this time (0 to 7).
     #[arg(long, value_parser = clap::value_parser!(u8).range(0..8))]
     pub color: Option<u8>,
+    /// Puts the first window into one half of the screen, to leave the other to somebody else.
+    #[arg(long, value_name = "SIDE")]
+    pub half: Option<Half>,
+}
+
+/// A half of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Half {
+    /// The left one.
+    Left,
+    /// The right one.
+    Right,
 }
 
 /// What to open first.

@@ -203,8 +203,7 @@ impl Desk {
     }
 
     fn config(&self, folder: &Path) -> replica::Config {
-        // Before anybody said who they are, they are somebody all the same.
-        let person = self.person().unwrap_or_else(|| Person { name: "Somebody".into(), color: 0 });
+        let person = self.person().unwrap_or_else(Person::unnamed);
         replica::Config {
             data_dir: self.data_dir.clone(),
             folder: folder.to_path_buf(),

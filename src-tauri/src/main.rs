@@ -20,7 +20,7 @@ mod commands;
 
 use std::env;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 
@@ -57,9 +57,8 @@ fn main() -> Result<()> {
     // Who names a data folder wants an app of their own.
     if own_data_dir.is_none() {
         builder = builder.plugin(tauri_plugin_single_instance::init(|app, line, folder| {
-            let opening = Arguments::try_parse_from(line)
-                .map_or(Opening::Start, |arguments| arguments.opening(Path::new(&folder)));
-            begin(app, opening, false);
+            let arguments = Arguments::try_parse_from(line).unwrap_or_default();
+            begin(app, arguments, folder.into());
         }));
     }
     let app = builder
@@ -93,9 +92,8 @@ fn main() -> Result<()> {
             // Whoever started it can end exactly this one.
             let pid = process::id().to_string();
             disk::replace(&RealDisk, &data_dir.join("app.pid"), pid.as_bytes())?;
-            let opening = arguments.opening(&env::current_dir()?);
             end_when_told(app.handle().clone());
-            begin(app.handle(), opening, arguments.share);
+            begin(app.handle(), arguments, env::current_dir()?);
             Ok(())
         })
         .build(tauri::generate_context!())
@@ -109,8 +107,7 @@ fn guest(arguments: &Arguments, kept: &Kept) -> Option<Person> {
     if arguments.name.is_none() && arguments.color.is_none() {
         return None;
     }
-    let mut person =
-        kept.now().person.clone().unwrap_or_else(|| Person { name: "Somebody".into(), color: 0 });
+    let mut person = kept.now().person.clone().unwrap_or_else(Person::unnamed);
     if let Some(name) = &arguments.name {
         person.name.clone_from(name);
     }
@@ -120,30 +117,31 @@ fn guest(arguments: &Arguments, kept: &Kept) -> Option<Person> {
     Some(person)
 }
 
-/// Opens what the command line names, apart from the main thread: it waits for disk and network.
-fn begin(app: &AppHandle, opening: Opening, share: bool) {
+/// Opens what a command line names, apart from the main thread: it waits for disk and network.
+fn begin(app: &AppHandle, arguments: Arguments, from: PathBuf) {
     let app = app.clone();
     tauri::async_runtime::spawn_blocking(move || {
         let desk = Arc::clone(&app.state::<Arc<Desk>>());
-        let asked_for = matches!(opening, Opening::Join { .. }) || share;
-        if let Err(problem) = open(&app, &desk, opening, share) {
-            tracing::error!(problem, "not opened");
-            if asked_for {
-                // Somebody waits for the link, or for the paper behind it.
-                app.exit(1);
-                return;
-            }
-            show_start(&app, &desk);
-            app.dialog()
-                .message(problem)
-                .title("Quire")
-                .kind(MessageDialogKind::Error)
-                .show(|_| {});
+        let opening = arguments.opening(&from);
+        let asked_for = matches!(opening, Opening::Join { .. }) || arguments.share;
+        let Err(problem) = open(&app, &desk, opening, &arguments) else { return };
+        if asked_for {
+            // Somebody at a terminal waits for the link, or for the paper behind it.
+            drop(writeln!(std::io::stderr(), "{problem}"));
+            app.exit(1);
+            return;
         }
+        show_start(&app, &desk);
+        app.dialog().message(problem).title("Quire").kind(MessageDialogKind::Error).show(|_| {});
     });
 }
 
-fn open(app: &AppHandle, desk: &Desk, opening: Opening, share: bool) -> Result<(), String> {
+fn open(
+    app: &AppHandle,
+    desk: &Desk,
+    opening: Opening,
+    arguments: &Arguments,
+) -> Result<(), String> {
     let paper = match opening {
         Opening::Start => {
             show_start(app, desk);
@@ -156,13 +154,19 @@ fn open(app: &AppHandle, desk: &Desk, opening: Opening, share: bool) -> Result<(
         Opening::Folder(folder) => desk.open_folder(&folder)?,
         Opening::Join { link, into } => desk.join(&link, &into)?,
     };
-    if share {
+    if arguments.share {
         let sharing = desk.share(&paper, &ShareWhere::Here { address: None })?;
         let mut out = std::io::stdout();
         let printed = writeln!(out, "{}", sharing.link).and_then(|()| out.flush());
         printed.map_err(|problem| format!("The link could not be printed: {problem}"))?;
     }
-    commands::show(app, &paper, desk)
+    commands::show(app, &paper, desk)?;
+    if let Some(half) = arguments.half
+        && let Err(problem) = windows::to_half(app, &paper, half)
+    {
+        tracing::warn!(%problem, "the window could not be placed");
+    }
+    Ok(())
 }
 
 fn show_start(app: &AppHandle, desk: &Desk) {

@@ -18,6 +18,16 @@ pub(crate) struct Person {
     pub color: u8,
 }
 
+impl Person {
+    /// Returns somebody who hasn't said what to be called: as the system calls them.
+    pub(crate) fn unnamed() -> Self {
+        let mut names =
+            ["USER", "USERNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
+        let name = names.find(|name| !name.trim().is_empty());
+        Self { name: name.unwrap_or_else(|| "Somebody".to_owned()), color: 0 }
+    }
+}
+
 /// A paper that was opened before.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]

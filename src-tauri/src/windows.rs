@@ -5,8 +5,12 @@
 use std::path::Path;
 
 use tauri::webview::NewWindowResponse;
-use tauri::{AppHandle, Manager as _, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+use tauri::{
+    AppHandle, Manager as _, PhysicalPosition, PhysicalSize, WebviewUrl, WebviewWindow,
+    WebviewWindowBuilder,
+};
 
+use crate::arguments::Half;
 use crate::desk::OpenPaper;
 
 /// The start window's label.
@@ -18,6 +22,22 @@ pub(crate) fn start(app: &AppHandle, data_dir: &Path) -> tauri::Result<()> {
         return window.set_focus();
     }
     build(app, START, "Quire", data_dir, (1040.0, 700.0)).map(drop)
+}
+
+/// Moves a paper's window into a half of its screen.
+pub(crate) fn to_half(app: &AppHandle, paper: &OpenPaper, half: Half) -> tauri::Result<()> {
+    let Some(window) = app.get_webview_window(&paper.label) else { return Ok(()) };
+    let Some(screen) = window.primary_monitor()? else { return Ok(()) };
+    let area = *screen.work_area();
+    let left = match half {
+        Half::Left => 0,
+        Half::Right => area.size.width / 2,
+    };
+    window.set_position(PhysicalPosition::new(
+        area.position.x + left.cast_signed(),
+        area.position.y,
+    ))?;
+    window.set_size(PhysicalSize::new(area.size.width / 2, area.size.height))
 }
 
 /// Shows an open paper's window; the start window has done its work then.

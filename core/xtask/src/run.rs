@@ -38,13 +38,13 @@ pub(crate) fn pair(folder: Option<PathBuf>, yes: bool) -> Result<()> {
     let first_folder = folder.map_or_else(|| sample(&place.join("Ada")), Ok)?;
     step::title(&format!("Ada's window on {}", first_folder.display()));
     let mut ada = person(&place, "Ada", 0);
-    ada.arg(&first_folder).arg("--share");
+    ada.arg(&first_folder).args(["--share", "--half", "left"]);
     let (mut ada, link) = start_and_read_link(&mut ada)?;
 
     let second_folder = place.join("Ben").join("night-migrants");
     step::title(&format!("Ben's window on {}", second_folder.display()));
     let mut ben = person(&place, "Ben", 1);
-    ben.arg("--join").arg(&link).arg("--into").arg(&second_folder);
+    ben.arg("--join").arg(&link).arg("--into").arg(&second_folder).args(["--half", "right"]);
     let ben = ben.spawn().context("the second window could not be opened");
     let mut ben = match ben {
         Ok(ben) => ben,
