@@ -24,7 +24,7 @@ async function open(query = "") {
 
 /** Waits until something in the page is as it should be. */
 async function until<T>(page: Page, read: () => Promise<T>, expected: T) {
-  for (let tries = 0; tries < 50; tries++) {
+  for (let tries = 0; tries < 250; tries++) {
     if (Object.is(await read(), expected)) return
     await page.waitForTimeout(40)
   }

@@ -382,6 +382,9 @@ export class PaperStore {
   }
 
   private warn(text: string, file: string | null) {
+    // What is tried again and fails again is told once.
+    const [last] = this.current.notices
+    if (last?.text === text && last.file === file) return
     this.note({ time_ms: Date.now(), level: "warn", text, file })
   }
 

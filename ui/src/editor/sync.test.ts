@@ -3,7 +3,7 @@
 import { history, undo } from "@codemirror/commands"
 import { type ChangeSet, EditorState, type Text } from "@codemirror/state"
 import { EditorView } from "@codemirror/view"
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import type { Edit } from "../shell"
 import type { OpenedEditor, Patch } from "../shell.gen"
 import { type Authority, difference, fromChanges, Sync, toChanges, toText } from "./sync"
@@ -64,6 +64,7 @@ function desk(replica: Replica) {
   const back: (() => void)[] = []
   const problems: string[] = []
   const unconfirmed: number[] = []
+  let refusal: string | null = null
   const listen = (editor: number) =>
     replica.listen(editor, (version, patches) => {
       back.push(() => {
@@ -72,6 +73,11 @@ function desk(replica: Replica) {
     })
   const authority: Authority = {
     edit: async (edit) => {
+      if (refusal !== null) {
+        const problem = refusal
+        refusal = null
+        throw problem
+      }
       out.push(() => replica.take(edit))
     },
     openEditor: async () => {
@@ -101,6 +107,9 @@ function desk(replica: Replica) {
     view,
     problems,
     unconfirmed,
+    refuse: (problem: string) => {
+      refusal = problem
+    },
     back,
     text: () => view.state.doc.toString(),
     type: (from: number, to: number, insert: string) =>
@@ -217,6 +226,22 @@ test("lost patches: the text is asked for anew and nothing typed is lost", async
   a.type(a.view.state.doc.length, a.view.state.doc.length, ")")
   a.settle()
   expect(a.text()).toBe(replica.text.toString())
+})
+
+test("a refused edit is told, and goes out later all the same", async () => {
+  vi.useFakeTimers()
+  const replica = new Replica("one")
+  const a = desk(replica)
+  a.refuse("The paper is closing.")
+  a.type(3, 3, "!")
+  await vi.advanceTimersByTimeAsync(0)
+  expect(a.problems).toEqual(["The paper is closing."])
+  a.type(4, 4, "!")
+  await vi.advanceTimersByTimeAsync(1500)
+  a.settle()
+  expect(replica.text.toString()).toBe("one!!")
+  expect(a.text()).toBe("one!!")
+  vi.useRealTimers()
 })
 
 test("patches that do not fit the text are not applied", async () => {

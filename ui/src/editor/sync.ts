@@ -17,8 +17,9 @@ const OTHERS = "others"
 const CARET_PAUSE_MS = 30
 /** How long after its last event a composition is really over. */
 const COMPOSITION_PAUSE_MS = 50
-/** How long to wait after a refused edit before asking for the text anew. */
+/** How long to wait after a refused edit before asking for the text anew: at first, and at most. */
 const RETRY_MS = 1000
+const RETRY_MOST_MS = 30_000
 
 /** What a conversation tells its owner. */
 export interface SyncListener {
@@ -88,6 +89,7 @@ export class Sync {
   private caretTimer: ReturnType<typeof setTimeout> | undefined
   private retryTimer: ReturnType<typeof setTimeout> | undefined
   private asking = false
+  private retryMs = RETRY_MS
   private closed = false
 
   constructor(shell: Authority, opened: OpenedEditor, listener: SyncListener) {
@@ -173,6 +175,7 @@ export class Sync {
     }
     this.confirmed = text
     this.underWay = false
+    this.retryMs = RETRY_MS
     this.view.dispatch(receiveUpdates(this.view.state, updates))
     this.push()
   }
@@ -261,7 +264,7 @@ export class Sync {
       .catch((error) => {
         if (this.closed) return
         this.listener.problem(sentence(error))
-        this.retryTimer = setTimeout(() => void this.askAnew(), RETRY_MS)
+        this.retry()
       })
   }
 
@@ -278,6 +281,11 @@ export class Sync {
         .setCursor({ editor: this.editor, version: this.version(view), anchor, head })
         .catch((e) => this.listener.problem(sentence(e)))
     }, CARET_PAUSE_MS)
+  }
+
+  private retry() {
+    this.retryTimer = setTimeout(() => void this.askAnew(), this.retryMs)
+    this.retryMs = Math.min(this.retryMs * 2, RETRY_MOST_MS)
   }
 
   /** Opens the file once more and brings its text under what was typed here meanwhile. */
@@ -318,7 +326,7 @@ export class Sync {
     } catch (error) {
       this.asking = false
       this.listener.problem(sentence(error))
-      this.retryTimer = setTimeout(() => void this.askAnew(), RETRY_MS)
+      this.retry()
     }
   }
 }
