@@ -1,6 +1,8 @@
 //! What is promised about the folder: other programs are one more author, and bytes that nobody
 //! edited stay as they were.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use tempfile::TempDir;
 use tests::Desk;
 
@@ -48,9 +50,8 @@ fn old_encodings_are_kept_and_what_does_not_fit_them_is_told() {
     desk.insert("a.tex", "est", "où ");
     desk.wait_disk("a.tex", b"caf\xe9 o\xf9 est l\xe0\n");
     desk.insert("a.tex", "est", "π");
-    let note = desk.wait("a note", |desk| {
-        desk.files().into_iter().find(|file| file.path == "a.tex")?.note
-    });
+    let note = desk
+        .wait("a note", |desk| desk.files().into_iter().find(|file| file.path == "a.tex")?.note);
     assert!(note.contains('π') && note.contains("windows-1252"), "{note}");
     assert_eq!(desk.disk("a.tex").unwrap(), b"caf\xe9 o\xf9 est l\xe0\n");
 }
@@ -95,7 +96,11 @@ fn typing_and_another_program_at_once_lose_nothing() {
 
 #[test]
 fn what_changed_while_nobody_looked_is_merged_at_the_start() {
-    let here = Here::with(&[("main.tex", b"one\ntwo\n"), ("gone.tex", b"gone\n"), ("old.tex", b"moved\n")]);
+    let here = Here::with(&[
+        ("main.tex", b"one\ntwo\n"),
+        ("gone.tex", b"gone\n"),
+        ("old.tex", b"moved\n"),
+    ]);
     let mut desk = here.open();
     desk.insert("main.tex", "two", "typed ");
     desk.level();

@@ -1,5 +1,7 @@
 //! Three real papers, shared and joined: every byte of them is the same on the other desk.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use tempfile::TempDir;
 use tests::{Desk, Hosting, copy_folder, files_below, shared_data};
 

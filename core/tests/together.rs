@@ -1,5 +1,7 @@
 //! Two desks, one paper: what is promised when people write together through a server.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use replica::{FileKind, Network};
 use tempfile::TempDir;
 use tests::{Desk, Hosting, files_below};

@@ -69,7 +69,7 @@ pub(crate) struct Desk {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) data: DataDir,
-    /// Where to listen; other machines can reach every address but 127.0.0.1 and [::1]
+    /// Where to listen; other machines can reach every address but `127.0.0.1` and `[::1]`
     #[arg(long, default_value = "127.0.0.1:4750", value_name = "ADDRESS:PORT")]
     pub(crate) listen: SocketAddr,
     /// A certificate (chain) as PEM; without it one is made for addresses that others can reach
@@ -84,7 +84,7 @@ pub(crate) struct Serve {
     /// A host name under which a proxy passes requests on; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
-    /// An origin (https://example.org) whose web pages may connect; may be given several times
+    /// An origin (`https://example.org`) whose web pages may connect; may be given several times
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) origin: Vec<String>,
 }

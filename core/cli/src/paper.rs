@@ -19,17 +19,14 @@ use crate::{hosting, say};
 pub(crate) fn share(share: &Share) -> anyhow::Result<()> {
     let runtime = hosting::runtime()?;
     let replica = Replica::open(config(&share.folder, &share.desk)?, tell())?;
-    let (place, running) = match &share.server {
-        Some(address) => {
-            let (address, certificate) = (address.clone(), share.fingerprint.clone());
-            (ServerPlace { address, certificate }, None)
-        }
-        None => {
-            let running = host(&runtime, &replica, share)?;
-            let address = running.address().to_string();
-            let certificate = running.fingerprint().map(str::to_owned);
-            (ServerPlace { address, certificate }, Some(running))
-        }
+    let (place, running) = if let Some(address) = &share.server {
+        let (address, certificate) = (address.clone(), share.fingerprint.clone());
+        (ServerPlace { address, certificate }, None)
+    } else {
+        let running = host(&runtime, &replica, share)?;
+        let address = running.address().to_string();
+        let certificate = running.fingerprint().map(str::to_owned);
+        (ServerPlace { address, certificate }, Some(running))
     };
     let link = replica.share(&place)?;
     say::result(&link);

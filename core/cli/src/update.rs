@@ -89,7 +89,7 @@ fn write(output: &Path, v1: &[u8], to: Format) -> anyhow::Result<()> {
 fn document(read: &Read) -> anyhow::Result<Doc> {
     let client = ClientId::new(0).context("a client")?;
     let mut doc = Doc::new(client, Options { gc: false, ..Options::default() });
-    drop(doc.apply_v1(&read.v1)?);
+    doc.apply_v1(&read.v1)?;
     Ok(doc)
 }
 

@@ -125,7 +125,7 @@ fn ignored_file(lower: &str) -> Option<Ignored> {
     }
     // A file that is only a suffix (`.log`) is somebody's own.
     let built = |suffix: &&str| lower.len() > suffix.len() && lower.ends_with(*suffix);
-    BUILT.iter().any(|suffix| built(&suffix)).then_some(Ignored::Built)
+    BUILT.iter().any(built).then_some(Ignored::Built)
 }
 
 fn is_temporary(lower: &str) -> bool {
@@ -148,7 +148,7 @@ fn is_temporary(lower: &str) -> bool {
     let system =
         matches!(lower, ".ds_store" | "thumbs.db" | "desktop.ini" | ".directory" | "ehthumbs.db")
             || lower.starts_with("._");
-    let parts = lower.ends_with(".crdownload") || lower.ends_with(".part");
+    let parts = [".crdownload", ".part"].iter().any(|suffix| lower.ends_with(suffix));
     vim_swap
         || vim_probe
         || backup

@@ -91,6 +91,7 @@ impl PaperPath {
     /// Returns the path with ` (note)` before the extension: `a/b.tex` becomes `a/b (note).tex`.
     ///
     /// What a name cannot hold is left out of the note, and what does not fit is cut.
+    #[must_use]
     pub fn with_note(&self, note: &str) -> Self {
         let (folder, name) = match self.0.rfind('/') {
             Some(slash) => self.0.split_at(slash + 1),
@@ -198,8 +199,9 @@ fn is_short_name_of_reserved(folded: &str) -> bool {
 mod tests {
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "the cases below read as a table")]
     fn check(path: &str, expected: Result<(), NameError>) {
-        assert_eq!(PaperPath::parse(path).map(|_| ()), expected, "{path:?}");
+        assert_eq!(PaperPath::parse(path).map(drop), expected, "{path:?}");
     }
 
     #[test]

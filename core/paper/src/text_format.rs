@@ -400,7 +400,10 @@ mod tests {
         assert_eq!(decode(b"\xff\xfea"), Err(NotText::Binary));
         assert_eq!(decode(b"\xff\xfe\0\xd8"), Err(NotText::Binary));
         assert_eq!(decode(b"\x01\xe9"), Err(NotText::Binary));
-        assert_eq!(decode(&vec![b'a'; (MAX_TEXT_BYTES + 1) as usize]), Err(NotText::Large));
+        assert_eq!(
+            decode(&vec![b'a'; usize::try_from(MAX_TEXT_BYTES + 1).unwrap()]),
+            Err(NotText::Large)
+        );
         assert_eq!(decode("a\r\nb\n".repeat(9_999).as_bytes()), Err(NotText::LineEnds));
     }
 
@@ -421,7 +424,7 @@ mod tests {
             let mut bytes = Vec::new();
             for _ in 0..state % 24 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let pick = (state >> 33) as u8;
+                let pick = state.to_le_bytes()[5];
                 bytes.push(if pick < 90 {
                     b"\r\n\xef\xbb\xbf\xff\xfea"[pick as usize % 8]
                 } else {

@@ -180,7 +180,8 @@ fn write_kind(transaction: &mut Transaction<'_>, map: Map, kind: &Kind) -> Resul
             map.insert(transaction, "hash", Any::String(hash.clone()))?;
             map.insert(transaction, "bytes", number_any(*bytes))?;
         }
-    }    Ok(())
+    }
+    Ok(())
 }
 
 fn exceptions(doc: &Doc, map: Map) -> Vec<(String, Eol)> {
@@ -301,27 +302,45 @@ mod tests {
     #[test]
     fn two_files_never_share_a_name() {
         check_places(&[entry("a.tex", "Ann", 1), entry("b.tex", "Bo", 2)], &["a.tex", "b.tex"]);
-        check_places(&[entry("a.tex", "Ann", 2), entry("a.tex", "Bo", 1)], &["a (Ann's copy).tex", "a.tex"]);
-        check_places(&[entry("Fig.png", "Ann", 1), entry("fig.png", "", 1)], &["Fig.png", "fig (copy).png"]);
+        check_places(
+            &[entry("a.tex", "Ann", 2), entry("a.tex", "Bo", 1)],
+            &["a (Ann's copy).tex", "a.tex"],
+        );
+        check_places(
+            &[entry("Fig.png", "Ann", 1), entry("fig.png", "", 1)],
+            &["Fig.png", "fig (copy).png"],
+        );
         check_places(
             &[entry("a.tex", "Bo", 1), entry("a.tex", "Bo", 2), entry("A.tex", "Bo", 3)],
             &["a.tex", "a (Bo's copy).tex", "A (Bo's copy 2).tex"],
         );
         check_places(
-            &[entry("a.tex", "Bo", 1), entry("a.tex", "Bo", 2), entry("a (Bo's copy).tex", "Bo", 3)],
+            &[
+                entry("a.tex", "Bo", 1),
+                entry("a.tex", "Bo", 2),
+                entry("a (Bo's copy).tex", "Bo", 3),
+            ],
             &["a.tex", "a (Bo's copy 2).tex", "a (Bo's copy).tex"],
         );
-        check_places(&[entry("a", "Ann", 1), entry("a/b.tex", "Bo", 2)], &["a (Ann's copy)", "a/b.tex"]);
+        check_places(
+            &[entry("a", "Ann", 1), entry("a/b.tex", "Bo", 2)],
+            &["a (Ann's copy)", "a/b.tex"],
+        );
         check_places(&[entry("../x", "Eve", 1), entry("x", "Bo", 2)], &["-", "x"]);
     }
 
     #[test]
     fn an_entry_is_read_as_it_was_written() {
-        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options { gc: false, ..Options::default() });
+        let mut doc =
+            Doc::new(ClientId::new(1).unwrap(), Options { gc: false, ..Options::default() });
         let tree = Tree::new(doc.map(Tree::ROOT));
         let text = Entry {
             kind: Kind::Text {
-                format: TextFormat { encoding: Encoding::Legacy("windows-1252"), bom: true, eol: Eol::CrLf },
+                format: TextFormat {
+                    encoding: Encoding::Legacy("windows-1252"),
+                    bom: true,
+                    eol: Eol::CrLf,
+                },
                 exceptions: vec![("{}".into(), Eol::Lf)],
             },
             ..entry("a.tex", "Ann", 1_700_000_000_000)
@@ -333,22 +352,27 @@ mod tests {
         let mut transaction = doc.transact();
         tree.insert(&mut transaction, id(1), &text).unwrap();
         tree.insert(&mut transaction, id(2), &blob).unwrap();
-        drop(transaction.commit());
+        transaction.commit();
         assert_eq!(tree.entry(&doc, id(1)), Some(text.clone()));
         assert_eq!(tree.entry(&doc, id(2)), Some(blob));
 
         let mut transaction = doc.transact();
-        assert!(tree.set_path(&mut transaction, id(1), &PaperPath::parse("c.tex").unwrap()).unwrap());
-        assert!(!tree.set_path(&mut transaction, id(9), &PaperPath::parse("c.tex").unwrap()).unwrap());
+        assert!(
+            tree.set_path(&mut transaction, id(1), &PaperPath::parse("c.tex").unwrap()).unwrap()
+        );
+        assert!(
+            !tree.set_path(&mut transaction, id(9), &PaperPath::parse("c.tex").unwrap()).unwrap()
+        );
         assert!(tree.remove(&mut transaction, id(2)));
-        drop(transaction.commit());
+        transaction.commit();
         let left = BTreeMap::from([(id(1), Entry { path: "c.tex".into(), ..text })]);
         assert_eq!(tree.entries(&doc), left);
     }
 
     #[test]
     fn entries_without_sense_are_passed_over() {
-        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options { gc: false, ..Options::default() });
+        let mut doc =
+            Doc::new(ClientId::new(1).unwrap(), Options { gc: false, ..Options::default() });
         let files = doc.map(Tree::ROOT);
         let mut transaction = doc.transact();
         files.insert(&mut transaction, "nonsense", Any::Null).unwrap();
@@ -359,7 +383,7 @@ mod tests {
         for (key, value) in [("kind", "blob"), ("path", "x"), ("hash", "../../etc/passwd")] {
             bad_hash.insert(&mut transaction, key, Any::String(value.into())).unwrap();
         }
-        drop(transaction.commit());
+        transaction.commit();
         assert_eq!(Tree::new(files).entries(&doc), BTreeMap::new());
     }
 }

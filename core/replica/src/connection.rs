@@ -369,7 +369,7 @@ impl Connection {
                         round.presence.insert(name);
                     }
                     Err(error) => {
-                        round.warnings.push(format!("A person's cursor makes no sense: {error}."))
+                        round.warnings.push(format!("A person's cursor makes no sense: {error}."));
                     }
                 }
             }
@@ -493,7 +493,9 @@ impl Connection {
                     round.presence.insert(*name);
                 }
             }
-            renew.into_iter().for_each(|name| self.send_awareness(name, documents));
+            for name in renew {
+                self.send_awareness(name, documents);
+            }
         }
         if matches!(self.state, State::Online) {
             self.move_blobs(documents, now);

@@ -348,7 +348,7 @@ impl Documents {
             Base::State(state) => {
                 let mut doc =
                     Doc::new(random_client(), Options { gc: false, ..Options::default() });
-                drop(doc.apply_v1(state).ok()?);
+                doc.apply_v1(state).ok()?;
                 let text = doc.text(TEXT);
                 Some(text.read(&doc))
             }
@@ -403,14 +403,14 @@ impl Documents {
             ClientId::new(2).ok_or(Failure::NoDocument)?,
             Options { gc: false, ..Options::default() },
         );
-        drop(theirs.apply_v1(&ours.state_v1())?);
+        theirs.apply_v1(&ours.state_v1())?;
         apply_difference(&mut ours, base, &own)?;
         apply_difference(&mut theirs, base, content)?;
-        drop(ours.apply_v1(&theirs.state_v1())?);
+        ours.apply_v1(&theirs.state_v1())?;
         let merged = ours.text(TEXT).read(&ours);
 
         let mut scratch = Doc::new(client, Options { gc: false, ..Options::default() });
-        drop(scratch.apply_v1(&text.document.doc().state_v1())?);
+        scratch.apply_v1(&text.document.doc().state_v1())?;
         let before = scratch.state_vector();
         apply_difference(&mut scratch, &own, &merged)?;
         let written = text.document.apply(&scratch.diff_v1(&before))?;
@@ -439,7 +439,7 @@ fn imported(
 ) -> Result<(Vec<u8>, Option<Vec<u8>>), Failure> {
     let mut base = Doc::new(random_client(), Options { gc: false, ..Options::default() });
     if let Some(state) = state {
-        drop(base.apply_v1(state)?);
+        base.apply_v1(state)?;
     }
     // State vector and delete set: equal texts with other tombstones have other neighbours.
     let vector = base.state_vector();
@@ -454,7 +454,7 @@ fn imported(
         return Ok((base.state_v1(), None));
     }
     let mut scratch = Doc::new(client, Options { gc: false, ..Options::default() });
-    drop(scratch.apply_v1(&base.state_v1())?);
+    scratch.apply_v1(&base.state_v1())?;
     let before = scratch.text(TEXT).read(&scratch);
     let update = apply_difference(&mut scratch, &before, content)?;
     Ok((scratch.state_v1(), update))

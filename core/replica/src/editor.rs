@@ -1,8 +1,8 @@
 //! One open view of a text file: its version, and the patches between its versions.
 //!
-//! The replica is the authority of CodeMirror's collab protocol. A window sends an edit with the
+//! The replica is the authority of `CodeMirror`'s collab protocol. A window sends an edit with the
 //! version that it has seen; the edit is taken if that is the newest, else the window takes the
-//! patches it lacks, rebases and sends again. All positions are UTF-16 units, as in CodeMirror and
+//! patches it lacks, rebases and sends again. All positions are UTF-16 units, as in `CodeMirror` and
 //! Yjs; [`Buffer`] holds the text as a rope and is where they are checked.
 
 use std::collections::VecDeque;

@@ -91,6 +91,11 @@ pub(crate) struct Parts {
     pub(crate) complete: bool,
 }
 
+/// The loop is to end; who asked for it waits.
+struct End {
+    reply: Option<Reply<Result<(), Problem>>>,
+}
+
 /// Somebody who waits until all is level.
 struct Waiter {
     deadline: Instant,
@@ -171,7 +176,7 @@ pub(crate) async fn run(parts: Parts, runtime: Handle) {
         let done = tokio::select! {
             event = events.recv() => match event {
                 Some(event) => state.on_events(event, &mut events, &mut round),
-                None => Some(None),
+                None => Some(End { reply: None }),
             },
             event = link_event(&mut state.connection) => {
                 state.on_link(event, &mut round);
@@ -189,7 +194,7 @@ pub(crate) async fn run(parts: Parts, runtime: Handle) {
             () = tokio::time::sleep_until(due) => None,
         };
         state.after(round);
-        if let Some(reply) = done {
+        if let Some(End { reply }) = done {
             let result = state.close();
             drop(state);
             if let Some(reply) = reply {
@@ -233,7 +238,7 @@ impl EventLoop {
                     }
                 }
                 Err(error) => {
-                    self.notice(Level::Bad, format!("The kept link is damaged: {error}."), None)
+                    self.notice(Level::Bad, format!("The kept link is damaged: {error}."), None);
                 }
             }
         }
@@ -271,12 +276,12 @@ impl EventLoop {
         first: Event,
         events: &mut mpsc::UnboundedReceiver<Event>,
         round: &mut Round,
-    ) -> Option<Option<Reply<Result<(), Problem>>>> {
+    ) -> Option<End> {
         let mut next = Some(first);
         for _ in 0..BATCH {
             let Some(event) = next else { break };
             if let Event::Close(reply) = event {
-                return Some(Some(reply));
+                return Some(End { reply: Some(reply) });
             }
             self.on_event(event, round);
             self.pass_on_news(now());
@@ -285,7 +290,7 @@ impl EventLoop {
         if let Some(event) = next {
             // The batch is full; the last one taken must not be lost.
             if let Event::Close(reply) = event {
-                return Some(Some(reply));
+                return Some(End { reply: Some(reply) });
             }
             self.on_event(event, round);
         }

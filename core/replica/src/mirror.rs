@@ -32,7 +32,7 @@ const SUSPICIOUS: Duration = Duration::from_millis(1_500);
 /// A document is written this long after its last change ...
 const WRITE_AFTER: Duration = Duration::from_millis(250);
 /// ... and this long after its first, at the latest.
-const WRITE_WITHIN: Duration = Duration::from_millis(1_000);
+const WRITE_WITHIN: Duration = Duration::from_secs(1);
 /// What could not be written is tried again after a pause that grows from ...
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 /// ... to this.
@@ -58,8 +58,8 @@ struct OnDisk {
 #[derive(Debug)]
 struct Touched {
     due: Instant,
-    /// How it looked last time: `Some(None)` when nothing was there.
-    seen: Option<Option<Stamp>>,
+    /// How the file looked last time.
+    seen: Option<Stamp>,
     /// Since when it looks suspicious, and will be believed after a while.
     suspicious: Option<Instant>,
 }
@@ -244,7 +244,9 @@ impl Mirror {
         if emptied {
             self.write_all_again(documents, now);
         } else {
-            missing.into_iter().for_each(|path| self.touch(path, now));
+            for path in missing {
+                self.touch(path, now);
+            }
         }
         for (path, what) in &found {
             let stamp = match what {
@@ -258,7 +260,7 @@ impl Mirror {
             if known.is_none_or(|known| known.stamp != stamp) {
                 self.touch(path, now);
                 if settled && let Some(touched) = self.touched.get_mut(path) {
-                    touched.seen = Some(Some(stamp));
+                    touched.seen = Some(stamp);
                     touched.due = now;
                 }
             }
@@ -320,12 +322,13 @@ impl Mirror {
         self.remarks.push(Remark { level, text, file });
     }
 
-    fn set_note(&mut self, file: FileId, note: Option<String>) {
-        let before = match &note {
-            Some(note) => self.notes.insert(file, note.clone()),
-            None => self.notes.remove(&file),
-        };
-        self.files_changed |= before != note;
+    fn set_note(&mut self, file: FileId, note: String) {
+        let before = self.notes.insert(file, note.clone());
+        self.files_changed |= before != Some(note);
+    }
+
+    fn clear_note(&mut self, file: FileId) {
+        self.files_changed |= self.notes.remove(&file).is_some();
     }
 
     fn set_unshared(&mut self, path: &str, found: &Found) {
@@ -351,13 +354,12 @@ impl Mirror {
         now: Instant,
     ) -> Result<(), Failure> {
         let Some(mut touched) = self.touched.remove(path) else { return Ok(()) };
-        let outcome = match PaperPath::parse(path) {
-            Ok(checked) => self.look_at(documents, &checked, &mut touched, now)?,
-            Err(_) => {
-                // Its reason is found by a scan, which sees its size too.
-                self.rescan_soon(now);
-                Outcome::Done
-            }
+        let outcome = if let Ok(checked) = PaperPath::parse(path) {
+            self.look_at(documents, &checked, &mut touched, now)?
+        } else {
+            // Its reason is found by a scan, which sees its size too.
+            self.rescan_soon(now);
+            Outcome::Done
         };
         let wait = match outcome {
             Outcome::Done => return Ok(()),
@@ -394,8 +396,8 @@ impl Mirror {
                 if self.unshared.remove(path.as_str()).is_some() {
                     self.files_changed = true;
                 }
-                if touched.seen != Some(Some(stamp)) {
-                    touched.seen = Some(Some(stamp));
+                if touched.seen != Some(stamp) {
+                    touched.seen = Some(stamp);
                     touched.suspicious = None;
                     return Ok(Outcome::Again(SETTLE));
                 }
@@ -409,7 +411,7 @@ impl Mirror {
                     Some(&file) => {
                         let note = "Replaced on disk by something that is not shared; the shared \
                                     text stays as it was.";
-                        self.set_note(file, Some(note.to_owned()));
+                        self.set_note(file, note.to_owned());
                     }
                     None => self.set_unshared(path.as_str(), &other),
                 }
@@ -499,12 +501,12 @@ impl Mirror {
                         let note = format!(
                             "On disk it is no text any more ({error}); the shared text stays as it was."
                         );
-                        self.set_note(file, Some(note));
+                        self.set_note(file, note);
                     }
                 }
             }
             Kind::Blob { .. } => {
-                let kind = self.put_blob(documents, &bytes)?;
+                let kind = Self::put_blob(documents, &bytes)?;
                 documents.edit_tree(Origin::Disk, |transaction, tree| {
                     tree.set_kind(transaction, file, &kind)
                 })?;
@@ -524,7 +526,7 @@ impl Mirror {
         now: Instant,
     ) -> Result<(), Failure> {
         documents.import(file, &decoded.text)?;
-        self.set_note(file, None);
+        self.clear_note(file);
         let exceptions = anchored(documents, file, &decoded.exceptions);
         let known = line_ends(documents, file);
         if format != decoded.format || known != decoded.exceptions {
@@ -554,7 +556,7 @@ impl Mirror {
         self.keep_with(documents, file, on_disk, on_disk_text.to_owned())
     }
 
-    fn put_blob(&mut self, documents: &mut Documents, bytes: &[u8]) -> Result<Kind, Failure> {
+    fn put_blob(documents: &Documents, bytes: &[u8]) -> Result<Kind, Failure> {
         let hash = documents.store().put_blob(bytes)?;
         Ok(Kind::Blob { hash, bytes: bytes.len() as u64 })
     }
@@ -627,7 +629,7 @@ impl Mirror {
                     let exceptions = anchored(documents, file, &decoded.exceptions);
                     Kind::Text { format: decoded.format, exceptions }
                 }
-                None => self.put_blob(documents, bytes)?,
+                None => Self::put_blob(documents, bytes)?,
             };
             let entry = Entry {
                 path: on_disk.path.as_str().to_owned(),
@@ -647,12 +649,11 @@ impl Mirror {
 
     fn cannot(&mut self, path: &PaperPath, what: &str, error: &io::Error) {
         let note = format!("Cannot be {what} on this computer: {error}.");
-        match self.at.get(path.as_str()) {
-            Some(&file) => self.set_note(file, Some(note)),
-            None => {
-                let stamp = Stamp { bytes: 0, modified_ns: 0 };
-                self.set_unshared(path.as_str(), &Found::Unfit(stamp, note));
-            }
+        if let Some(&file) = self.at.get(path.as_str()) {
+            self.set_note(file, note);
+        } else {
+            let stamp = Stamp { bytes: 0, modified_ns: 0 };
+            self.set_unshared(path.as_str(), &Found::Unfit(stamp, note));
         }
     }
 }
@@ -675,7 +676,7 @@ impl Mirror {
         for (&file, place) in &places {
             let Place::At(path) = place else {
                 if let Place::Refused(error) = place {
-                    self.set_note(file, Some(format!("Not written to disk: {error}.")));
+                    self.set_note(file, format!("Not written to disk: {error}."));
                 }
                 continue;
             };
@@ -711,12 +712,11 @@ impl Mirror {
         let Some(known) = self.on_disk.get(&file).cloned() else { return };
         self.forget(documents, file);
         self.dirty.remove(&file);
-        self.set_note(file, None);
+        self.clear_note(file);
         let read = match self.folder.read(&known.path) {
             Ok(Some((bytes, _))) => *blake3::hash(&bytes).as_bytes() == known.hash,
-            Ok(None) => false,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(_) => false,
+            Ok(None) | Err(_) => false,
         };
         let removed = read && self.folder.remove(&known.path).is_ok();
         if removed {
@@ -798,7 +798,7 @@ impl Mirror {
             let failures = if problem.is_some() { failures } else { dirty.failures };
             self.dirty.insert(file, Dirty { first: dirty.first, due, failures });
             if let Some(problem) = problem {
-                self.set_note(file, Some(problem));
+                self.set_note(file, problem);
             }
         }
         Ok(())
@@ -864,13 +864,13 @@ impl Mirror {
         }
         if known.as_ref().is_some_and(|known| known.hash == hash) {
             documents.set_level(file);
-            self.set_note(file, None);
+            self.clear_note(file);
             return Ok(Ok(()));
         }
         match self.folder.write(&place, &bytes, found) {
             Ok(Some(stamp)) => {
                 let on_disk = OnDisk { path: place, stamp, hash };
-                self.set_note(file, None);
+                self.clear_note(file);
                 self.is_written(documents, file, on_disk, text).map(Ok)
             }
             Ok(None) => {

@@ -95,6 +95,7 @@ pub enum FileKind {
 
 /// Is everything typed so far safe on this computer?
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "the status bar's own word")]
 pub enum Saved {
     /// Yes.
     Saved,

@@ -29,7 +29,7 @@ use crate::problem::Problem;
 use crate::watch::Watch;
 
 /// A joined paper must have come within this time.
-const JOIN_WITHIN: Duration = Duration::from_secs(600);
+const JOIN_WITHIN: Duration = Duration::from_mins(10);
 
 /// Which paper to open, and as whom.
 #[derive(Clone, Debug)]

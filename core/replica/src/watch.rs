@@ -5,7 +5,7 @@
 //! What it may miss is found by the mirror's scans.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -77,7 +77,7 @@ fn hear(heard: &mut HeardOnDisk, base: &Path, event: notify::Result<Event>) {
 }
 
 /// Returns the path within the folder; `None` for what does not belong to the paper.
-fn relative(base: &Path, path: &PathBuf) -> Option<String> {
+fn relative(base: &Path, path: &Path) -> Option<String> {
     let inside = path.strip_prefix(base).ok()?;
     let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
     if parts.is_empty() || ignored(parts.iter().map(|part| &**part)).is_some() {

@@ -185,7 +185,9 @@ impl Desk {
         let window = seen.windows.entry(opened.editor).or_default();
         window.units = opened.text.encode_utf16().collect();
         window.opened = true;
-        std::mem::take(&mut window.early).into_iter().for_each(|patch| window.take_in(patch));
+        for patch in std::mem::take(&mut window.early) {
+            window.take_in(patch);
+        }
         drop(seen);
         self.open.insert(path.to_owned(), opened.editor);
         opened.editor
@@ -318,7 +320,9 @@ fn notify(shared: &Arc<Shared>) -> impl Fn(Notification) + Send + 'static {
                 let window = seen.windows.entry(editor).or_default();
                 let newest = window.version + window.early.len() as u64;
                 assert_eq!(newest, version, "patches follow each other");
-                patches.into_iter().for_each(|patch| window.take_in(patch));
+                for patch in patches {
+                    window.take_in(patch);
+                }
             }
             Notification::Cursors { editor, version: _, cursors } => {
                 seen.windows.entry(editor).or_default().cursors = cursors;
