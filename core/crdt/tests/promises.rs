@@ -7,7 +7,11 @@
     reason = "a test may panic, print what it ran, and read recordings"
 )]
 
+#[path = "promises/differential.rs"]
+mod differential;
 #[path = "promises/recorded.rs"]
 mod recorded;
+#[path = "promises/replay.rs"]
+mod replay;
 #[path = "promises/vectors.rs"]
 mod vectors;

@@ -1,0 +1,78 @@
+// Values in the notation of the vectors: plain JSON stands for itself, `{"$t": ...}` marks the rest.
+
+import * as Y from "yjs"
+
+export const hex = (bytes) => Buffer.from(bytes).toString("hex")
+export const bytes = (text) => new Uint8Array(Buffer.from(text, "hex"))
+
+/** Makes the value that a notation stands for; shared types are new and empty. */
+export function make(json) {
+  if (json === null || typeof json !== "object") return json
+  if (Array.isArray(json)) return json.map(make)
+  switch (json.$t) {
+    case undefined:
+      return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, make(value)]))
+    case "undefined":
+      return undefined
+    case "bigint":
+      return BigInt(json.v)
+    case "bytes":
+      return bytes(json.hex)
+    case "num":
+      return Number(json.v)
+    case "map":
+      return new Y.Map()
+    case "array":
+      return new Y.Array()
+    case "text":
+      return new Y.Text()
+    case "xmlText":
+      return new Y.XmlText()
+    case "xmlFragment":
+      return new Y.XmlFragment()
+    case "xmlElement":
+      return new Y.XmlElement(json.name)
+    case "doc":
+      return new Y.Doc({ guid: json.guid })
+    default:
+      throw new Error(`value ${json.$t}`)
+  }
+}
+
+/** Writes a value that was read from a document. */
+export function show(value) {
+  if (value === undefined) return { $t: "undefined" }
+  if (typeof value === "bigint") return { $t: "bigint", v: String(value) }
+  if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) {
+    return { $t: "num", v: Object.is(value, -0) ? "-0" : String(value) }
+  }
+  if (value === null || typeof value !== "object") return value
+  if (value instanceof Uint8Array) return { $t: "bytes", hex: hex(value) }
+  if (Array.isArray(value)) return value.map(show)
+  if (value instanceof Y.Doc) return { $t: "doc", guid: value.guid }
+  if (value instanceof Y.Text && !(value instanceof Y.XmlText)) return value.toString()
+  if (value instanceof Y.XmlText) return plain(value)
+  if (value instanceof Y.Array) return value.toArray().map(show)
+  if (value instanceof Y.Map) {
+    return Object.fromEntries([...value.entries()].map(([key, member]) => [key, show(member)]))
+  }
+  if (value instanceof Y.XmlFragment) return { $t: "xml", v: value.toString() }
+  if (value instanceof Y.AbstractType) throw new Error("a root without a type")
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, show(member)]))
+}
+
+/** The text of an XML text, without the tags of its formats. */
+function plain(text) {
+  return text
+    .toDelta()
+    .map((step) => (typeof step.insert === "string" ? step.insert : ""))
+    .join("")
+}
+
+/** The text with formats and embedded values, as a delta of insertions. */
+export function delta(text, now, earlier) {
+  return text.toDelta(now, earlier).map((step) => ({
+    insert: show(step.insert),
+    ...(step.attributes === undefined ? {} : { attributes: show(step.attributes) }),
+  }))
+}

@@ -1,0 +1,711 @@
+//! Replays the steps of vectors: what a document does must be what Yjs was recorded doing, to the byte.
+
+use std::collections::BTreeMap;
+
+use crdt::{
+    Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Inserted, New, Object, Options, Origin, Shared,
+    Snapshot, StateVector, Text, UndoManager, UndoOptions, Value, update,
+};
+use serde_json::Value as Json;
+
+/// Bytes from their hexadecimal digits.
+pub(crate) fn bytes(hex: &str) -> Vec<u8> {
+    (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[at * 2..at * 2 + 2], 16).unwrap()).collect()
+}
+
+/// The hexadecimal digits of bytes.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn equal(got: &[u8], expected: &[u8]) -> Result<(), String> {
+    if got == expected {
+        return Ok(());
+    }
+    Err(format!("\n  expected {}\n  got      {}", hex(expected), hex(got)))
+}
+
+/// A vector that is being replayed.
+pub(crate) struct Run {
+    v1: bool,
+    docs: BTreeMap<String, Doc>,
+    /// Bytes by name, in each format; the same where the format does not matter.
+    slots: BTreeMap<String, [Option<Vec<u8>>; 2]>,
+    undo: BTreeMap<String, (String, UndoManager)>,
+    origins: Vec<String>,
+    now_ms: u64,
+}
+
+/// Where a path leads.
+enum At {
+    Shared(Shared),
+    Value(Any),
+}
+
+impl Run {
+    /// Makes the documents of a vector that is replayed in a format.
+    pub(crate) fn new(format: &str, docs: &Json) -> Self {
+        let mut run = Self {
+            v1: format == "v1",
+            docs: BTreeMap::new(),
+            slots: BTreeMap::new(),
+            undo: BTreeMap::new(),
+            origins: Vec::new(),
+            now_ms: 1_000_000,
+        };
+        for (name, options) in docs.as_object().unwrap() {
+            run.add(name, options);
+        }
+        run
+    }
+
+    fn add(&mut self, name: &str, options: &Json) {
+        let client = ClientId::new(options["client"].as_u64().unwrap()).unwrap();
+        let gc = options["gc"].as_bool().unwrap_or(true);
+        let mut doc = Doc::new(client, Options { gc, seed: 7 });
+        for root in options["roots"].as_array().unwrap_or(&Vec::new()) {
+            resolve(&mut doc, root.as_array().unwrap());
+        }
+        self.docs.insert(name.to_owned(), doc);
+    }
+
+    /// The number of an origin; `null` is nobody.
+    fn origin(&mut self, origin: &Json) -> Origin {
+        let Some(name) = origin.as_str() else { return Origin::default() };
+        let known = self.origins.iter().position(|known| known == name);
+        let at = known.unwrap_or_else(|| {
+            self.origins.push(name.to_owned());
+            self.origins.len() - 1
+        });
+        Origin(at as u64 + 1)
+    }
+
+    fn check_emits(&mut self, step: &Json, got: [Vec<Vec<u8>>; 2]) -> Result<(), String> {
+        if step.get("emits").is_none() {
+            return Ok(());
+        }
+        if step["emits"].is_null() {
+            return if got[0].is_empty() { Ok(()) } else { Err(format!("event {got:?}")) };
+        }
+        for (got, format) in got.into_iter().zip(["v1", "v2"]) {
+            let expected: Vec<Vec<u8>> = match &step["emits"][format] {
+                Json::String(text) => vec![bytes(text)],
+                Json::Array(events) => events.iter().map(|e| bytes(e.as_str().unwrap())).collect(),
+                _ => Vec::new(),
+            };
+            if got.len() != expected.len() {
+                return Err(format!("{} events, expected {}", got.len(), expected.len()));
+            }
+            for (got, expected) in got.iter().zip(&expected) {
+                equal(got, expected)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a step should give, in the format it is done in.
+    fn expected(v1: bool, value: &Json) -> Option<Vec<u8>> {
+        match value {
+            Json::String(text) => Some(bytes(text)),
+            Json::Object(_) => Self::expected(v1, &value[if v1 { "v1" } else { "v2" }]),
+            _ => None,
+        }
+    }
+
+    /// Keeps what a step should give for later steps; of several events each under a name of its own.
+    fn keep(&mut self, step: &Json, expected: &Json) {
+        let Some(name) = step["out"].as_str() else { return };
+        let events = ["v1", "v2"].map(|format| expected[format].as_array());
+        if let [Some(v1), Some(v2)] = events {
+            for (at, (v1, v2)) in v1.iter().zip(v2).enumerate() {
+                let name = if at == 0 { name.to_owned() } else { format!("{name}.{at}") };
+                let both = [v1, v2].map(|event| event.as_str().map(bytes));
+                self.slots.insert(name, both);
+            }
+        } else {
+            let both = [true, false].map(|v1| Self::expected(v1, expected));
+            self.slots.insert(name.to_owned(), both);
+        }
+    }
+
+    fn slot(&self, name: &str, v1: bool) -> Vec<u8> {
+        let slot = &self.slots[name];
+        slot[usize::from(!v1)].clone().unwrap_or_else(|| panic!("{name} is not there in this format"))
+    }
+
+    fn moment(&self, bytes: &[u8], v1: bool) -> Snapshot {
+        if v1 { Snapshot::decode_v1(bytes) } else { Snapshot::decode_v2(bytes) }.unwrap()
+    }
+
+    fn vector(&self, step: &Json, v1: bool) -> StateVector {
+        let Some(text) = step["sv"].as_str() else { return StateVector::default() };
+        if let Some(name) = text.strip_prefix("doc:") {
+            return self.docs[name].state_vector();
+        }
+        let bytes = match text.strip_prefix("slot:") {
+            Some(name) => self.slot(name, v1),
+            None => bytes(text),
+        };
+        StateVector::decode(&bytes).unwrap()
+    }
+
+    /// Does one step; an error tells what differs.
+    pub(crate) fn step(&mut self, step: &Json) -> Result<(), String> {
+        let doc_name = step["doc"].as_str().unwrap_or_default().to_owned();
+        let v1 = step["format"].as_str().map_or(self.v1, |format| format == "v1");
+        let input = |run: &Self| match step["in"].as_str() {
+            Some(name) => run.slot(name, v1),
+            None => bytes(step["hex"].as_str().unwrap()),
+        };
+        match step["do"].as_str().unwrap() {
+            "doc" => {
+                let name = step["id"].as_str().unwrap().to_owned();
+                self.add(&name, step);
+            }
+            "txn" => {
+                let (origin, now_ms) = (self.origin(&step["origin"]), self.now_ms);
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                for op in step["ops"].as_array().unwrap() {
+                    resolve(doc, &op["at"].as_array().unwrap()[..2]);
+                }
+                let ops: Vec<_> = step["ops"].as_array().unwrap().iter().collect();
+                let got = transact(doc, &ops, origin, now_ms);
+                doc.check()?;
+                self.check_emits(step, got)?;
+                self.keep(step, &step["emits"]);
+            }
+            "apply" => {
+                let update = input(self);
+                let (origin, now_ms) = (self.origin(&step["origin"]), self.now_ms);
+                for _ in 0..step["times"].as_u64().unwrap_or(1) {
+                    let doc = self.docs.get_mut(&doc_name).unwrap();
+                    let before = doc.state_v1();
+                    let mut transaction = doc.transact_as(origin, now_ms);
+                    let applied = if v1 {
+                        transaction.apply_v1(&update)
+                    } else {
+                        transaction.apply_v2(&update)
+                    };
+                    let got = events(&transaction.commit());
+                    let refused = applied.is_err();
+                    if refused != step["error"].as_bool().unwrap_or(false) {
+                        return Err(format!("refused: {refused}, {:?}", applied.err()));
+                    }
+                    doc.check()?;
+                    if refused {
+                        equal(&doc.state_v1(), &before)?;
+                    }
+                    self.check_emits(step, got)?;
+                }
+                self.keep(step, &step["emits"]);
+            }
+            "encode" => {
+                let than = self.vector(step, v1);
+                let doc = &self.docs[&doc_name];
+                let got = if v1 { doc.diff_v1(&than) } else { doc.diff_v2(&than) };
+                let expected = Self::expected(v1, &step["bytes"]);
+                self.keep(step, &step["bytes"]);
+                if step["advisory"].is_null() {
+                    equal(&got, &expected.unwrap())?;
+                }
+            }
+            "sv" => {
+                let expected = Self::expected(v1, &step["bytes"]).unwrap();
+                self.keep(step, &step["bytes"]);
+                equal(&self.docs[&doc_name].state_vector().encode(), &expected)?;
+            }
+            "merge" => {
+                let inputs: Vec<_> = step["in"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|name| self.slot(name.as_str().unwrap(), v1))
+                    .collect();
+                let slices: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+                let got = if v1 { update::merge_v1(&slices) } else { update::merge_v2(&slices) };
+                let expected = Self::expected(v1, &step["bytes"]).unwrap();
+                self.keep(step, &step["bytes"]);
+                equal(&got.map_err(|e| e.to_string())?, &expected)?;
+            }
+            "diff" => {
+                let (update, than) = (input(self), self.vector(step, v1));
+                let got = if v1 {
+                    update::diff_v1(&update, &than)
+                } else {
+                    update::diff_v2(&update, &than)
+                };
+                let expected = Self::expected(v1, &step["bytes"]).unwrap();
+                self.keep(step, &step["bytes"]);
+                equal(&got.map_err(|e| e.to_string())?, &expected)?;
+            }
+            "svOf" => {
+                let update = input(self);
+                let got = if v1 {
+                    update::state_vector_v1(&update)
+                } else {
+                    update::state_vector_v2(&update)
+                };
+                let got = got.map_err(|e| e.to_string())?.encode();
+                equal(&got, &Self::expected(v1, &step["bytes"]).unwrap())?;
+            }
+            "convert" => {
+                let update = input(self);
+                let got = if v1 { update::v1_to_v2(&update) } else { update::v2_to_v1(&update) };
+                equal(
+                    &got.map_err(|e| e.to_string())?,
+                    &Self::expected(v1, &step["result"]).unwrap(),
+                )?;
+                self.keep(step, &step["result"]);
+            }
+            "pending" => {
+                let doc = &self.docs[&doc_name];
+                let got = (doc.has_waiting_structs(), doc.has_waiting_deletes());
+                let want = (step["structs"].as_bool().unwrap(), step["ds"].as_bool().unwrap());
+                if got != want {
+                    return Err(format!("waiting {got:?}, expected {want:?}"));
+                }
+            }
+            "clientId" => {
+                let changed = self.docs[&doc_name].client().get() != step["was"].as_u64().unwrap();
+                if changed != step["changed"].as_bool().unwrap() {
+                    return Err(format!("client id changed: {changed}"));
+                }
+            }
+            "check" => {
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                for want in step["want"].as_array().unwrap() {
+                    let want = want.as_str().unwrap();
+                    let got = match resolve(doc, step["at"].as_array().unwrap()) {
+                        At::Shared(Shared::Text(text)) if want == "delta" => delta(doc, text),
+                        At::Shared(shared) if want == "length" => match shared {
+                            Shared::Text(text) => Any::from(text.len(doc)),
+                            Shared::Array(array) => Any::from(array.len(doc)),
+                            _ => return Err("no length".to_owned()),
+                        },
+                        At::Shared(shared) => read(doc, shared),
+                        At::Value(value) => value,
+                    };
+                    let fits = match step["anyOf"][want].as_array() {
+                        Some(options) => options.iter().any(|option| same(&got, &any(option))),
+                        None => same(&got, &any(&step[want])),
+                    };
+                    let advisory = match &step["advisory"] {
+                        Json::Array(fields) => fields.iter().any(|field| field == want),
+                        other => other == true,
+                    };
+                    if !fits && !advisory {
+                        return Err(format!(
+                            "{want} is {got:?}, expected {} {}",
+                            step[want], step["anyOf"]
+                        ));
+                    }
+                }
+            }
+            "advance" => self.now_ms += step["ms"].as_u64().unwrap(),
+            "um" => {
+                let origins = step["origins"].as_array().unwrap().iter();
+                let origins = origins.map(|origin| self.origin(origin)).collect();
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let scope = step["scope"].as_array().unwrap().iter().map(|at| {
+                    match resolve(doc, at.as_array().unwrap()) {
+                        At::Shared(shared) => shared,
+                        At::Value(_) => panic!("scope {at}"),
+                    }
+                });
+                let options = UndoOptions {
+                    scope: scope.collect(),
+                    origins,
+                    capture_ms: step["captureMs"].as_u64().unwrap_or(0),
+                    ignore_remote_map_changes: step["ignoreRemote"].as_bool().unwrap_or(false),
+                };
+                let manager = doc.track(options);
+                self.undo.insert(step["id"].as_str().unwrap().to_owned(), (doc_name, manager));
+            }
+            "clear" => {
+                let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                manager.clear(doc);
+                doc.check()?;
+            }
+            "stop" => {
+                let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                manager.stop(self.docs.get_mut(&doc_name).unwrap());
+            }
+            direction @ ("undo" | "redo") => {
+                let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let commit =
+                    if direction == "undo" { manager.undo(doc) } else { manager.redo(doc) };
+                let got = commit.unwrap().map(|commit| events(&commit)).unwrap_or_default();
+                doc.check()?;
+                let left = [manager.undo_len(doc) as u64, manager.redo_len(doc) as u64];
+                if step["left"].as_array().unwrap().iter().zip(left).any(|(want, got)| *want != got)
+                {
+                    return Err(format!("{left:?} steps left, expected {}", step["left"]));
+                }
+                self.check_emits(step, got)?;
+                self.keep(step, &step["emits"]);
+            }
+            "relpos" => {
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let At::Shared(Shared::Text(text)) = resolve(doc, step["at"].as_array().unwrap())
+                else {
+                    return Err("no text".to_owned());
+                };
+                let before = step["assoc"].as_i64().unwrap() < 0;
+                let assoc = if before { Assoc::Before } else { Assoc::After };
+                let index = u32::try_from(step["index"].as_u64().unwrap()).unwrap();
+                let anchor = text.anchor(doc, index, assoc);
+                let expected = Self::expected(v1, &step["bytes"]).unwrap();
+                self.keep(step, &step["bytes"]);
+                equal(&anchor.encode(), &expected)?;
+                let json: Json = serde_json::from_str(&anchor.to_json()).unwrap();
+                if !same(&any(&json), &any(&step["json"])) {
+                    return Err(format!("JSON {json}, expected {}", step["json"]));
+                }
+            }
+            "abspos" => {
+                let bytes = input(self);
+                let anchor = Anchor::decode(&bytes).map_err(|e| e.to_string())?;
+                let got = anchor.resolve(&self.docs[&doc_name]).map(u64::from);
+                if got != step["index"].as_u64() {
+                    return Err(format!("at {got:?}, expected {}", step["index"]));
+                }
+            }
+            "snapshot" | "emptySnapshot" => {
+                let snapshot = match step["do"].as_str() {
+                    Some("snapshot") => self.docs[&doc_name].snapshot(),
+                    _ => Snapshot::default(),
+                };
+                let expected = Self::expected(v1, &step["bytes"]).unwrap();
+                self.keep(step, &step["bytes"]);
+                let got = if v1 { snapshot.encode_v1() } else { snapshot.encode_v2() };
+                equal(&got, &expected)?;
+                if self.moment(&expected, v1) != snapshot {
+                    return Err("reads back as another moment".to_owned());
+                }
+            }
+            "restore" => {
+                let moment = self.moment(&input(self), v1);
+                let client = ClientId::new(4_000_000_000).unwrap();
+                let restored = self.docs.get_mut(&doc_name).unwrap().restore(&moment, client);
+                match (restored, step["error"].as_bool().unwrap_or(false)) {
+                    (Ok(restored), false) => {
+                        restored.check()?;
+                        self.docs.insert(step["as"].as_str().unwrap().to_owned(), restored);
+                    }
+                    (Err(_), true) => {}
+                    (restored, _) => return Err(format!("restored: {:?}", restored.err())),
+                }
+                self.docs[&doc_name].check()?;
+            }
+            "snapDelta" => {
+                let moment = |field: &str| {
+                    step[field].as_str().map(|name| self.moment(&self.slot(name, v1), v1))
+                };
+                let (now, earlier) = (moment("now"), moment("prev"));
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let At::Shared(Shared::Text(text)) = resolve(doc, step["at"].as_array().unwrap())
+                else {
+                    return Err("no text".to_owned());
+                };
+                let steps = text.delta_between(doc, now.as_ref(), earlier.as_ref(), None);
+                doc.check()?;
+                let got = delta_of(doc, steps);
+                if !same(&got, &any(&step["delta"])) {
+                    return Err(format!("{got:?}, expected {}", step["delta"]));
+                }
+            }
+            "same" => {
+                let names: Vec<_> = step["docs"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|name| name.as_str().unwrap().to_owned())
+                    .collect();
+                let mut seen = Vec::new();
+                for name in &names {
+                    let doc = self.docs.get_mut(name).unwrap();
+                    let contents: Vec<_> =
+                        step["at"].as_array().unwrap().iter().map(|at| whole(doc, at)).collect();
+                    seen.push((contents, doc.state_vector()));
+                }
+                if !seen.windows(2).all(|pair| {
+                    pair[0].1 == pair[1].1
+                        && pair[0].0.iter().zip(&pair[1].0).all(|(left, right)| same(left, right))
+                }) {
+                    return Err(format!("differ: {seen:?}"));
+                }
+            }
+            other => return Err(format!("unknown step {other}")),
+        }
+        Ok(())
+    }
+}
+
+/// Equal values; maps without an order.
+fn same(left: &Any, right: &Any) -> bool {
+    match (left, right) {
+        (Any::Number(left), Any::Number(right)) => {
+            left.total_cmp(right).is_eq() || left.is_nan() && right.is_nan()
+        }
+        (Any::Array(left), Any::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(l, r)| same(l, r))
+        }
+        (Any::Object(left), Any::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, value)| right.get(key).is_some_and(|r| same(value, r)))
+        }
+        _ => left == right,
+    }
+}
+
+fn any(json: &Json) -> Any {
+    match json {
+        Json::Null => Any::Null,
+        Json::Bool(value) => Any::Bool(*value),
+        Json::Number(number) => Any::Number(number.as_f64().unwrap()),
+        Json::String(text) => Any::from(text.as_str()),
+        Json::Array(values) => Any::Array(values.iter().map(any).collect()),
+        Json::Object(object) => match object.get("$t").and_then(Json::as_str) {
+            None => {
+                Any::Object(object.iter().map(|(key, value)| (key.clone(), any(value))).collect())
+            }
+            Some("undefined") => Any::Undefined,
+            Some("bigint") => Any::BigInt(json["v"].as_str().unwrap().parse().unwrap()),
+            Some("bytes") => Any::Bytes(bytes(json["hex"].as_str().unwrap())),
+            Some("num") => Any::Number(match json["v"].as_str().unwrap() {
+                "-0" => -0.0,
+                "Infinity" => f64::INFINITY,
+                "-Infinity" => f64::NEG_INFINITY,
+                _ => f64::NAN,
+            }),
+            Some("doc") => Any::from(json["guid"].as_str().unwrap()),
+            Some("xml") => Any::Object(
+                object
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Any::from(value.as_str().unwrap())))
+                    .collect(),
+            ),
+            Some(other) => panic!("value {other}"),
+        },
+    }
+}
+
+fn new(json: &Json) -> New {
+    match json["$t"].as_str() {
+        Some("map") => New::Map,
+        Some("array") => New::Array,
+        Some("text") => New::Text,
+        Some("xmlText") => New::XmlText,
+        Some("xmlFragment") => New::XmlFragment,
+        Some("xmlElement") => New::XmlElement(json["name"].as_str().unwrap().to_owned()),
+        Some("doc") => {
+            New::Doc(json["guid"].as_str().unwrap().to_owned(), Any::Object(Object::default()))
+        }
+        _ => New::Any(any(json)),
+    }
+}
+
+fn resolve(doc: &mut Doc, path: &[Json]) -> At {
+    let name = path[1].as_str().unwrap();
+    let mut at = match path[0].as_str().unwrap() {
+        "text" => Shared::from(doc.text(name)),
+        "map" => Shared::from(doc.map(name)),
+        "array" => Shared::from(doc.array(name)),
+        "xml" => Shared::from(doc.xml(name)),
+        other => panic!("root {other}"),
+    };
+    for part in &path[2..] {
+        let value = match at {
+            Shared::Map(map) => map.get(doc, part.as_str().unwrap()),
+            Shared::Array(array) => array.get(doc, u32::try_from(part.as_u64().unwrap()).unwrap()),
+            Shared::Xml(xml) => xml.get(doc, u32::try_from(part.as_u64().unwrap()).unwrap()),
+            Shared::Text(_) => None,
+        };
+        match value {
+            Some(Value::Shared(shared)) => at = shared,
+            Some(Value::Any(value)) => return At::Value(value),
+            _ => return At::Value(Any::Undefined),
+        }
+    }
+    At::Shared(at)
+}
+
+fn delta(doc: &Doc, text: Text) -> Any {
+    delta_of(doc, text.delta(doc))
+}
+
+fn delta_of(doc: &Doc, steps: Vec<Delta>) -> Any {
+    let step = |step: Delta| {
+        let Delta::Insert(inserted, attributes) = step else { unreachable!("a text inserts") };
+        let inserted = match inserted {
+            Inserted::Text(text) => Any::from(text),
+            Inserted::Embed(value) => value,
+            Inserted::Shared(shared) => read(doc, shared),
+        };
+        let mut members = vec![("insert".to_owned(), inserted)];
+        if !attributes.is_empty() {
+            members.push(("attributes".to_owned(), Any::Object(attributes)));
+        }
+        Any::Object(members.into_iter().collect())
+    };
+    Any::Array(steps.into_iter().map(step).collect())
+}
+
+fn object(json: &Json) -> Object {
+    match json {
+        Json::Object(_) => match any(json) {
+            Any::Object(object) => object,
+            _ => Object::default(),
+        },
+        _ => Object::default(),
+    }
+}
+
+/// What two replicas must agree on at a path: texts with their formats.
+fn whole(doc: &mut Doc, at: &Json) -> Any {
+    match resolve(doc, at.as_array().unwrap()) {
+        At::Shared(Shared::Text(text)) => delta(doc, text),
+        At::Shared(shared) => read(doc, shared),
+        At::Value(value) => value,
+    }
+}
+
+fn read(doc: &Doc, shared: Shared) -> Any {
+    let value = |value: Value| match value {
+        Value::Any(value) => value,
+        Value::Shared(shared) => read(doc, shared),
+        Value::Doc(guid) => Any::from(guid),
+    };
+    match shared {
+        Shared::Text(text) => Any::from(text.read(doc)),
+        Shared::Array(array) => Any::Array(array.read(doc).into_iter().map(value).collect()),
+        Shared::Map(map) => Any::Object(
+            map.keys(doc)
+                .into_iter()
+                .map(|key| {
+                    let member = value(map.get(doc, &key).unwrap());
+                    (key, member)
+                })
+                .collect(),
+        ),
+        Shared::Xml(xml) => Any::Object(
+            [("$t".to_owned(), Any::from("xml")), ("v".to_owned(), Any::from(xml.to_xml(doc)))]
+                .into_iter()
+                .collect(),
+        ),
+    }
+}
+
+/// Runs ops in one transaction; returns the two update events.
+fn transact(doc: &mut Doc, ops: &[&Json], origin: Origin, now_ms: u64) -> [Vec<Vec<u8>>; 2] {
+    // Paths lead through what earlier ops of the same transaction made, so they are walked inside it.
+    let roots: Vec<Shared> = ops
+        .iter()
+        .map(|op| match resolve(doc, &op["at"].as_array().unwrap()[..2]) {
+            At::Shared(shared) => shared,
+            At::Value(_) => unreachable!("a root is shared"),
+        })
+        .collect();
+    let mut transaction = doc.transact_as(origin, now_ms);
+    for (op, root) in ops.iter().zip(roots) {
+        let mut at = root;
+        for part in &op["at"].as_array().unwrap()[2..] {
+            let doc = transaction.doc();
+            let value = match at {
+                Shared::Map(map) => map.get(doc, part.as_str().unwrap()),
+                Shared::Array(array) => {
+                    array.get(doc, u32::try_from(part.as_u64().unwrap()).unwrap())
+                }
+                Shared::Xml(xml) => xml.get(doc, u32::try_from(part.as_u64().unwrap()).unwrap()),
+                Shared::Text(_) => None,
+            };
+            let Some(Value::Shared(shared)) = value else { panic!("path {}", op["at"]) };
+            at = shared;
+        }
+        let number = |field: &str| u32::try_from(op[field].as_u64().unwrap()).unwrap();
+        let values = || op["values"].as_array().unwrap().iter().map(new).collect::<Vec<New>>();
+        match (op["op"].as_str().unwrap(), at) {
+            ("insert", Shared::Text(text)) => {
+                let (index, inserted) = (number("index"), op["text"].as_str().unwrap());
+                if op["attrs"].is_null() {
+                    text.insert(&mut transaction, index, inserted).unwrap();
+                } else {
+                    let attributes = object(&op["attrs"]);
+                    text.insert_with(&mut transaction, index, inserted, &attributes).unwrap();
+                }
+            }
+            ("embed", Shared::Text(text)) => {
+                let attributes = (!op["attrs"].is_null()).then(|| object(&op["attrs"]));
+                let value = new(&op["value"]);
+                text.embed(&mut transaction, number("index"), value, attributes.as_ref()).unwrap();
+            }
+            ("format", Shared::Text(text)) => text
+                .format(&mut transaction, number("index"), number("len"), &object(&op["attrs"]))
+                .unwrap(),
+            ("delta", Shared::Text(text)) => {
+                let steps: Vec<Delta> = op["delta"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|step| {
+                        let attributes = object(&step["attributes"]);
+                        if let Some(len) = step["retain"].as_u64() {
+                            Delta::Retain(u32::try_from(len).unwrap(), attributes)
+                        } else if let Some(len) = step["delete"].as_u64() {
+                            Delta::Delete(u32::try_from(len).unwrap())
+                        } else {
+                            let inserted = match &step["insert"] {
+                                Json::String(text) => Inserted::Text(text.clone()),
+                                other => Inserted::Embed(any(other)),
+                            };
+                            Delta::Insert(inserted, attributes)
+                        }
+                    })
+                    .collect();
+                text.apply_delta(&mut transaction, &steps).unwrap();
+            }
+            ("insert", Shared::Xml(xml)) => {
+                xml.insert(&mut transaction, number("index"), values()).unwrap()
+            }
+            ("delete", Shared::Xml(xml)) => {
+                xml.delete(&mut transaction, number("index"), number("len")).unwrap()
+            }
+            ("setAttr", Shared::Xml(xml)) => xml
+                .set_attribute(&mut transaction, op["key"].as_str().unwrap(), new(&op["value"]))
+                .unwrap(),
+            ("setAttr", Shared::Text(text)) => text
+                .set_attribute(&mut transaction, op["key"].as_str().unwrap(), new(&op["value"]))
+                .unwrap(),
+            ("removeAttr", Shared::Xml(xml)) => {
+                xml.remove_attribute(&mut transaction, op["key"].as_str().unwrap());
+            }
+            ("removeAttr", Shared::Text(text)) => {
+                text.remove_attribute(&mut transaction, op["key"].as_str().unwrap());
+            }
+            ("insert", Shared::Array(array)) => {
+                array.insert(&mut transaction, number("index"), values()).unwrap();
+            }
+            ("push", Shared::Array(array)) => array.push(&mut transaction, values()).unwrap(),
+            ("delete", Shared::Text(text)) => {
+                text.delete(&mut transaction, number("index"), number("len")).unwrap();
+            }
+            ("delete", Shared::Array(array)) => {
+                array.delete(&mut transaction, number("index"), number("len")).unwrap();
+            }
+            ("set", Shared::Map(map)) => map
+                .insert(&mut transaction, op["key"].as_str().unwrap(), new(&op["value"]))
+                .unwrap(),
+            ("remove", Shared::Map(map)) => {
+                map.remove(&mut transaction, op["key"].as_str().unwrap());
+            }
+            (op, _) => panic!("op {op}"),
+        }
+    }
+    events(&transaction.commit())
+}
+
+fn events(commit: &Commit<'_>) -> [Vec<Vec<u8>>; 2] {
+    [commit.events_v1(), commit.events_v2()]
+}
