@@ -220,6 +220,13 @@ impl Awareness {
         removed
     }
 
+    /// Forgets everybody else, clocks too: what is heard on the next connection counts anew. One's
+    /// own clock goes on, so that the others take the next state for a newer one.
+    pub fn forget_others(&mut self) {
+        let own = self.own;
+        self.known.retain(|client, _| own == Some(*client));
+    }
+
     /// Renews one's own state when it is due and drops who was silent too long.
     ///
     /// The change lists one's own client as updated when it is to be sent again.
