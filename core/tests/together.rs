@@ -277,6 +277,15 @@ fn people_and_cursors_are_seen_and_go() {
     let cursors = ann.window_state("main.tex").cursors;
     assert_eq!(cursors.len(), 1);
     assert_eq!((cursors[0].head, cursors[0].name.as_str()), (10, "bo"));
+    // Gone and back again: seen anew at once, not only after the next renewal.
+    for _ in 0..3 {
+        bo.replica().set_offline(true);
+        ann.wait("Bo to be gone", |ann| (ann.status().people.len() == 1).then_some(()));
+        bo.replica().set_offline(false);
+        ann.wait("Bo to be back", |ann| (ann.status().people.len() == 2).then_some(()));
+        bo.wait("Ann to be seen again", |bo| (bo.status().people.len() == 2).then_some(()));
+    }
+    ann.wait_window("main.tex", "Bo's cursor to be back", |window| window.cursors.len() == 1);
     drop(bo);
     ann.wait("Bo to be gone", |ann| (ann.status().people.len() == 1).then_some(()));
     assert_eq!(ann.window_state("main.tex").cursors, []);

@@ -264,7 +264,7 @@ impl Connection {
         self.wire = None;
         self.peer.lost();
         round.presence.extend(self.awareness.keys());
-        self.awareness.clear();
+        self.awareness.values_mut().for_each(Awareness::forget_others);
     }
 
     /// Joins the rooms of documents that are new, leaves those of removed ones.
@@ -279,16 +279,21 @@ impl Connection {
         let wanted: BTreeSet<Name> = documents.names().into_iter().collect();
         for &name in self.rooms.difference(&wanted) {
             self.peer.leave(&room(documents, name));
-            self.awareness.remove(&name);
+            if let Some(awareness) = self.awareness.get_mut(&name) {
+                awareness.forget_others();
+            }
         }
         let new: Vec<Name> = wanted.difference(&self.rooms).copied().collect();
         for name in new {
             if let Some(doc) = documents.doc(name) {
                 self.peer.join(&room(documents, name), &doc.state_vector());
             }
-            let mut awareness = Awareness::of(documents.client().get(), self.ms(now));
-            awareness.set(self.said.get(&name).map(Said::write), self.ms(now));
-            self.awareness.insert(name, awareness);
+            let now_ms = self.ms(now);
+            let own = documents.client().get();
+            let awareness =
+                self.awareness.entry(name).or_insert_with(|| Awareness::of(own, now_ms));
+            // Raises the clock: those who saw us go take it for news.
+            awareness.set(self.said.get(&name).map(Said::write), now_ms);
         }
         self.rooms = wanted;
         self.flush();

@@ -14,6 +14,8 @@ use crate::editor::EditorId;
 
 /// The tree document's name in the store and on the server.
 pub(crate) const TREE: &str = "tree";
+/// How many files a paper may have.
+pub(crate) const MAX_FILES: usize = 20_000;
 /// The root text of a text's document.
 const TEXT: &str = "text";
 
@@ -171,7 +173,8 @@ impl Documents {
     pub(crate) fn names(&self) -> Vec<Name> {
         let texts =
             self.entries.iter().filter(|(_, entry)| matches!(entry.kind, Kind::Text { .. }));
-        [Name::Tree].into_iter().chain(texts.map(|(file, _)| Name::File(*file))).collect()
+        let texts = texts.map(|(file, _)| Name::File(*file)).take(MAX_FILES);
+        [Name::Tree].into_iter().chain(texts).collect()
     }
 
     /// Returns the hashes of the paper's figures.

@@ -8,13 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::documents::MAX_FILES;
 use paper::{MAX_BLOB_BYTES, PaperPath, ignored};
 use store::disk::{Access, Disk, Kind, create_dirs, stage};
 
 /// How deep folders may be nested; more is a loop or an attack.
 const MAX_DEPTH: usize = 32;
-/// How many files a paper may have.
-pub(crate) const MAX_FILES: usize = 20_000;
 
 /// What a file looks like from outside: enough to see that it may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

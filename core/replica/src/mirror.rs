@@ -21,8 +21,8 @@ use paper::{
 use store::Base;
 
 use crate::clock::wall_ms;
-use crate::documents::{Documents, Failure, Origin};
-use crate::folder::{Folder, Found, MAX_FILES, Stamp};
+use crate::documents::{Documents, Failure, MAX_FILES, Origin};
+use crate::folder::{Folder, Found, Stamp};
 use crate::notification::{FileKind, FileView, Level};
 
 /// A file is read when it looked the same twice, this far apart.
