@@ -3,7 +3,7 @@
 //! `blob/ab/abcd...` holds the bytes whose blake3 is `abcd...`. A blob is durable under its name
 //! before the log mentions it, so no reference dangles.
 
-use crate::disk::{self, Access, Disk};
+use crate::disk::{self, Access, Disk, Kind};
 use crate::error::{Report, Severity, StoreError, failed};
 use crate::log::Log;
 use crate::recovery;
@@ -56,8 +56,11 @@ pub(crate) fn put(log: &Log, bytes: &[u8]) -> Result<String, StoreError> {
     }
     let is_there = log.disk().stat(&path).is_ok_and(|stat| stat.byte_len == bytes.len() as u64);
     // An equal length can still be a damaged file: who has the right bytes mends it.
-    if !is_there || !log.disk().read(&path, MAX_BLOB).is_ok_and(|stored| stored == bytes) {
-        let folder = path.parent().unwrap_or(&log.folders().blobs);
+    let folder = path.parent().unwrap_or(&log.folders().blobs);
+    if is_there && log.disk().read(&path, MAX_BLOB).is_ok_and(|stored| stored == bytes) {
+        // Whoever is just putting it there may not have come to making its name durable.
+        log.disk().sync_dir(folder).map_err(failed("sync", folder))?;
+    } else {
         disk::create_dirs(log.disk(), folder, Access::Private).map_err(failed("create", folder))?;
         disk::replace(log.disk(), &path, bytes).map_err(failed("write", &path))?;
         log.add_blob(*hash.as_bytes());
@@ -97,12 +100,16 @@ pub(crate) fn sweep(disk: &dyn Disk, blobs: &std::path::Path) -> Result<(), Stor
     disk.sync_dir(blobs).map_err(failed("sync", blobs))?;
     for folder in disk.list(blobs).map_err(failed("list", blobs))? {
         let folder = blobs.join(folder.name);
-        for entry in disk.list(&folder).unwrap_or_default() {
+        if disk.stat(&folder).is_ok_and(|stat| stat.kind != Kind::Folder) {
+            continue;
+        }
+        for entry in disk.list(&folder).map_err(failed("list", &folder))? {
             if disk::is_temporary(&entry.name) {
                 let path = folder.join(entry.name);
                 disk.remove(&path).map_err(failed("remove", path))?;
             }
         }
+        disk.sync_dir(&folder).map_err(failed("sync", folder))?;
     }
     Ok(())
 }

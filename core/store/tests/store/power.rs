@@ -175,9 +175,14 @@ fn what_a_killed_process_left_is_promised_when_it_is_shown() {
                 len <= shown
             });
         }
+        let figures = (0..3).map(|session| blake3::hash(&[session; 40]).to_hex());
+        let figures: Vec<_> = figures.filter(|figure| store.has_blob(figure)).collect();
         drop(store);
         let found = disk.after_power_loss(Unsynced::Lost);
         let mut store = Store::open(Path::new(DIR), options(&found)).unwrap();
+        for figure in figures {
+            assert!(store.get_blob(&figure).unwrap().is_some(), "killed at call {call}");
+        }
         for (name, words) in promised.words {
             let expected: String = words.into_iter().map(|(_, word)| word).collect();
             assert_eq!(read(&mut store, &name), expected, "killed at call {call}");
