@@ -10,7 +10,7 @@ mod window;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::window::{Person, Window, place};
 
@@ -250,4 +250,101 @@ async fn closed_and_opened_again_it_is_the_same_text_and_place() {
     })
     .await;
     a.close().await;
+}
+
+/// Starts the app for somebody at a terminal and waits until it has ended by itself.
+fn at_a_terminal(person: &Person, arguments: &[&str]) -> Output {
+    fs::create_dir_all(person.data_dir()).unwrap();
+    Command::new(std::env::var_os("QUIRE_APP").expect("QUIRE_APP names the built app"))
+        .args(arguments)
+        .arg("--data-dir")
+        .arg(person.data_dir())
+        .output()
+        .unwrap()
+}
+
+fn refused(person: &Person, arguments: &[&str], because: &str) {
+    let output = at_a_terminal(person, arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{arguments:?} was carried out");
+    assert!(said.contains(because), "{arguments:?}: {said}");
+    assert!(!said.contains("panicked"), "{said}");
+    assert!(output.stdout.is_empty(), "a link was printed");
+}
+
+#[tokio::test]
+async fn a_link_that_leads_nowhere_is_told_and_leaves_nothing() {
+    let (ada, ben) = people("a_link_that_leads_nowhere_is_told_and_leaves_nothing");
+    let a = ada.open().await;
+    let link = a.share().await;
+    let into = ben.folder().display().to_string();
+    let (start, secret) = link.split_once('#').unwrap();
+    let other: String = secret.chars().rev().collect();
+    for (link, because) in [
+        ("https://example.org", "not a link"),
+        (
+            "quire://127.0.0.1:1/00112233445566778899aabbccddeeff#abcdefghijklmnopqrstuvwxyz",
+            "server",
+        ),
+        (&format!("{start}#{other}"), "new link"),
+    ] {
+        refused(&ben, &["--join", link, "--into", &into], because);
+        assert!(!ben.folder().exists(), "{link}");
+    }
+    a.close().await;
+}
+
+#[tokio::test]
+async fn a_paper_that_is_open_is_not_opened_twice() {
+    let (ada, _) = people("a_paper_that_is_open_is_not_opened_twice");
+    let a = ada.open().await;
+    let folder = ada.folder().display().to_string();
+    refused(&ada, &[&folder, "--share"], "already open");
+    a.focus().await;
+    a.go_to_end_of_line(3).await;
+    a.keys(" Still mine.").await;
+    a.until("the folder", async |_: &Window| ada.read("main.tex").contains("Still mine.")).await;
+    a.close().await;
+}
+
+#[tokio::test]
+async fn the_start_window_opens_a_paper_that_was_open() {
+    let (ada, _) = people("the_start_window_opens_a_paper_that_was_open");
+    ada.open().await.close().await;
+    let a = ada.start().await;
+    a.until("its row", async |window: &Window| {
+        window.shown("recent").await.contains("night-migrants")
+    })
+    .await;
+    a.picture("start").await;
+    a.click("recent").await;
+    a.switch_to_the_other_window().await;
+    a.until_text("the paper", |text| text == MAIN).await;
+    a.close().await;
+}
+
+#[tokio::test]
+async fn a_picture_of_two_people_at_work() {
+    let (ada, ben) = people("a_picture_of_two_people_at_work");
+    fs::remove_dir_all(ada.folder()).unwrap();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/sample-paper");
+    let copied = Command::new("cp").arg("-r").arg(sample).arg(ada.folder()).status().unwrap();
+    assert!(copied.success());
+    let a = ada.open().await;
+    let link = a.share().await;
+    let b = ben.join(&link).await;
+    for window in [&a, &b] {
+        window.open_file("sections/model.tex").await;
+        window.focus().await;
+    }
+    a.go_to_end_of_line(18).await;
+    b.go_to_end_of_line(13).await;
+    b.keys(" The mast is the same for all nights.").await;
+    a.until_text("Ben's words", |text| text.contains("The mast is the same for all nights.")).await;
+    a.until_settled().await;
+    b.until_settled().await;
+    a.picture("at-work").await;
+    b.picture("at-work").await;
+    a.close().await;
+    b.close().await;
 }

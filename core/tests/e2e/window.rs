@@ -51,6 +51,11 @@ impl Person {
         Window::start(self, vec![self.folder().display().to_string()]).await
     }
 
+    /// Opens the start window.
+    pub(crate) async fn start(&self) -> Window {
+        Window::start(self, Vec::new()).await
+    }
+
     /// Joins a paper into this person's folder.
     pub(crate) async fn join(&self, link: &str) -> Window {
         let into = self.folder().display().to_string();
@@ -154,11 +159,28 @@ impl Window {
 
     /// Waits until everything typed so far is said to be saved, and sent if others are there.
     pub(crate) async fn until_settled(&self) {
-        self.until("saved and sent", async |window: &Self| {
-            let status = window.status().await;
-            status["saved"] == "saved" && status["unsent"] == "0"
-        })
-        .await;
+        self.until("saved and sent", Self::is_settled).await;
+    }
+
+    /// Is everything typed so far said to be saved and sent?
+    pub(crate) async fn is_settled(&self) -> bool {
+        let status = self.status().await;
+        status["saved"] == "saved" && status["unsent"] == "0"
+    }
+
+    /// Goes on in the window that opened in place of this one.
+    pub(crate) async fn switch_to_the_other_window(&self) {
+        let started = Instant::now();
+        let first = self.client.window().await.ok();
+        loop {
+            let open = self.client.windows().await.unwrap_or_default();
+            if let Some(other) = open.into_iter().find(|window| Some(window) != first.as_ref()) {
+                self.client.switch_to_window(other).await.unwrap();
+                return;
+            }
+            assert!(started.elapsed() < DEADLINE, "{}: no other window opened", self.person.name);
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Types into the editor, where its caret stands.
