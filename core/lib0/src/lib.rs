@@ -5,12 +5,17 @@
 //! [`any`] the self-describing values, [`json`] the same values as JavaScript's JSON, [`columns`] the run-length
 //! columns of the second update format.
 
-pub mod any;
-pub mod columns;
-pub mod json;
 pub mod read;
+
 pub mod utf16;
+
 pub mod write;
+
+pub mod any;
+
+pub mod json;
+
+pub mod columns;
 
 pub use any::Any;
 pub use read::{ReadError, Reader};

@@ -8,17 +8,27 @@
 
 pub mod disk;
 
-mod blob;
-mod document;
 mod error;
-mod index;
-mod log;
+
 mod record;
-mod recovery;
+
+mod index;
+
 mod segment;
+
 mod snapshot;
-mod store;
+
 mod writer;
+
+mod recovery;
+
+mod log;
+
+mod blob;
+
+mod document;
+
+mod store;
 
 pub use blob::Blobs;
 pub use document::{Document, Written};
