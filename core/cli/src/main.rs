@@ -4,11 +4,17 @@
 //! is said to a person goes to standard error. Exit codes: 0 done, 1 not done, 2 wrong arguments.
 
 mod arguments;
-mod hosting;
-mod paper;
+
 mod say;
+
+mod hosting;
+
+mod paper;
+
 mod serve;
+
 mod status;
+
 mod update;
 
 use std::process::ExitCode;

@@ -6,11 +6,16 @@
 //!
 //! Reading order is the order below; a module uses only those above it.
 
-mod difference;
-mod ids;
-mod kinds;
 mod names;
+
+mod ids;
+
+mod kinds;
+
 mod text_format;
+
+mod difference;
+
 mod tree;
 
 pub use difference::{Edit, difference};

@@ -11,18 +11,30 @@
 //! Reading order is the order below; a module uses only those above it.
 
 mod clock;
-mod connection;
-mod documents;
-mod editor;
-mod event_loop;
-mod folder;
-mod mirror;
-mod notification;
-mod paper_toml;
-mod presence;
+
 mod problem;
-mod replica;
+
+mod paper_toml;
+
+mod presence;
+
+mod editor;
+
+mod notification;
+
+mod documents;
+
+mod folder;
+
 mod watch;
+
+mod mirror;
+
+mod connection;
+
+mod event_loop;
+
+mod replica;
 
 pub use editor::{Change, Edit, EditorId, Opened, Patch, Selection};
 pub use notification::{
