@@ -1,4 +1,5 @@
-//! Brings what Quire needs onto this machine: system packages and the page's modules.
+//! Brings what Quire needs onto this machine: system packages, and the modules of the page and of
+//! the tests that run in Node.
 //!
 //! Does nothing when all is there, and never installs a system package unasked, unless told so by
 //! `--yes` or `CI`.
@@ -6,6 +7,7 @@
 use std::env;
 use std::fs;
 use std::io::{IsTerminal as _, Write as _, stdin, stdout};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
@@ -30,7 +32,7 @@ const PACKAGES: &[&str] = &[
 /// Installs everything that is missing.
 pub(crate) fn everything(yes: bool) -> Result<()> {
     packages(yes)?;
-    page_modules()
+    modules()
 }
 
 /// Installs the system packages that are missing, after a question.
@@ -69,23 +71,34 @@ pub(crate) fn packages(yes: bool) -> Result<()> {
     apt("Installing", &arguments)
 }
 
-/// Installs the page's modules when its lock file is newer than what is there.
-pub(crate) fn page_modules() -> Result<()> {
+/// Installs the modules of every folder that has some and whose lock file has changed since.
+fn modules() -> Result<()> {
     let page = workspace::page();
-    let lock = page.join("package-lock.json");
     if !page.join("package.json").exists() {
         bail!("{} has no package.json", page.display());
     }
+    install("Modules of the page", &page)?;
+    for folder in ["core/tests/node", "core/crdt/tests/differential"] {
+        let folder = workspace::root().join(folder);
+        if folder.join("package.json").exists() {
+            install("Modules of tests with the real Yjs", &folder)?;
+        }
+    }
+    Ok(())
+}
+
+fn install(what: &str, folder: &Path) -> Result<()> {
+    let lock = folder.join("package-lock.json");
     let wanted = fs::read(&lock).with_context(|| format!("{} can't be read", lock.display()))?;
     // A copy of the lock file beside the modules tells what they were installed from; times would
     // lie after a checkout.
-    let stamp = page.join("node_modules").join(".installed-from");
+    let stamp = folder.join("node_modules").join(".installed-from");
     if fs::read(&stamp).is_ok_and(|from| from == wanted) {
         return Ok(());
     }
     step::run(
-        "Modules of the page",
-        Command::new("npm").args(["ci", "--no-fund", "--no-audit"]).current_dir(&page),
+        what,
+        Command::new("npm").args(["ci", "--no-fund", "--no-audit"]).current_dir(folder),
     )?;
     fs::write(&stamp, wanted).with_context(|| format!("{} can't be written", stamp.display()))
 }
