@@ -148,6 +148,8 @@ async fn run_to_end<E: From<LinkEvent>>(
     let mut attempt = 0;
     loop {
         wishes.wait_for(|wish| !wish.offline).await.map_err(|_| Ended)?;
+        // A wish that holds already is found also when nobody can wish any more.
+        wishes.has_changed().map_err(|_| Ended)?;
         let trouble = tokio::select! {
             trouble = connect_and_talk(server, events, &mut attempt) => trouble?,
             () = offline_or_gone(wishes) => Trouble::Wished,
