@@ -2,8 +2,8 @@
 
 use crate::error::{Report, Severity, StoreError};
 use crate::index::Place;
-use crate::log::Log;
-use crate::record::{self, Found, Lsn, MAX_LEN};
+use crate::log::{LARGEST_UPDATE, Log};
+use crate::record::{self, Found, Lsn};
 use crate::recovery;
 use crate::segment::{HEADER_LEN, Header};
 use crate::snapshot::{self, Snapshot};
@@ -117,8 +117,7 @@ impl Document {
     ///
     /// What has to wait for an update that is still missing is kept, too: it waits in the log.
     pub fn apply(&mut self, update: &[u8]) -> Result<Option<Written>, StoreError> {
-        // Room for the record's own fields.
-        if update.len() > MAX_LEN - 64 {
+        if update.len() > LARGEST_UPDATE {
             let given = format!("{} bytes", update.len());
             return Err(StoreError::NotAllowed {
                 what: "an update of",

@@ -9,7 +9,7 @@
 use crate::disk::Disk;
 use crate::error::{Report, Severity, StoreError};
 use crate::index::{self, Index};
-use crate::record::{Kind, Lsn};
+use crate::record::{Kind, Lsn, MAX_LEN};
 use crate::recovery::{Folders, NEEDS_RESYNC, Recovered};
 use crate::snapshot::{self, Snapshot};
 use crate::writer::{Framed, Queued, WriteTrouble, Writer};
@@ -31,6 +31,9 @@ const MERGE_UP_TO: usize = 64 << 10;
 
 /// A segment with more than this is followed by a new one at closing.
 const CLOSE_AT_MOST: u64 = 256 << 10;
+
+/// Largest update: a record with room for its own fields.
+pub(crate) const LARGEST_UPDATE: usize = MAX_LEN - 64;
 
 /// How long a failed write waits for better times.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -129,8 +132,12 @@ impl Log {
             news: Condvar::new(),
         });
         let mut committer = Committer { shared: shared.clone(), writer, options };
-        let committer =
-            thread::Builder::new().name("store log".into()).spawn(move || committer.run())?;
+        let run = move || {
+            // Whoever waits for a log whose thread is gone would wait for ever.
+            let _end = PoisonAtEnd(committer.shared.clone());
+            committer.run();
+        };
+        let committer = thread::Builder::new().name("store log".into()).spawn(run)?;
         let snapshots = Mutex::new(Vec::new());
         Ok(Self { shared, committer: Some(committer), snapshots, _lock: lock })
     }
@@ -138,6 +145,11 @@ impl Log {
     /// Queues an update of a document, which is registered by its first one.
     pub(crate) fn append_update(&self, name: &str, update: Vec<u8>) -> Lsn {
         let mut state = self.shared.state();
+        if update.len() > LARGEST_UPDATE {
+            // Nothing that is typed or pasted comes near; there is no record that could hold it.
+            let reason = format!("one change of {} bytes is too large to keep", update.len());
+            state.trouble = Trouble::Poisoned(reason);
+        }
         let number = state.number(name);
         let lsn = state.push(Kind::Update, number, update);
         if let Some(known) = state.index.document_mut(name) {
@@ -360,6 +372,19 @@ struct Committer {
     options: LogOptions,
 }
 
+/// Ends the waiting of everybody when the log's thread ends, however it ends.
+struct PoisonAtEnd(Arc<Shared>);
+
+impl Drop for PoisonAtEnd {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        if !matches!(state.trouble, Trouble::Poisoned(_)) {
+            state.trouble = Trouble::Poisoned("the log was ended".to_owned());
+        }
+        self.0.news.notify_all();
+    }
+}
+
 /// What is committed together, and the first lsn of the segment to go over to afterwards.
 struct Batch {
     queued: Vec<Queued>,
@@ -398,7 +423,7 @@ impl Committer {
         while state.queue.is_empty() {
             state.flush = false;
             self.shared.news.notify_all();
-            if state.closing {
+            if state.closing || matches!(state.trouble, Trouble::Poisoned(_)) {
                 return None;
             }
             if std::mem::take(&mut state.tidy) {
@@ -408,6 +433,12 @@ impl Committer {
                 continue;
             }
             state = self.shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Trouble::Poisoned(reason) = &state.trouble {
+            let reason = reason.clone();
+            drop(state);
+            self.poison(reason);
+            return None;
         }
         let queued = std::mem::take(&mut state.queue);
         state.queued_bytes = 0;
@@ -502,6 +533,9 @@ impl Committer {
     /// Leaves a small log behind: what snapshots cover by now can go when the next open has
     /// read them back.
     fn close(&mut self) {
+        if matches!(self.shared.state().trouble, Trouble::Poisoned(_)) {
+            return;
+        }
         if self.writer.own_len() >= CLOSE_AT_MOST.min(self.options.segment_bytes) {
             let mut state = self.shared.state();
             state.next_lsn += 1;

@@ -100,3 +100,16 @@ fn no_snapshot_is_no_harm() {
     disk.set_fault(None);
     assert_eq!(read(&mut store, "tree"), "word ".repeat(60));
 }
+
+#[test]
+fn an_update_too_large_to_keep_is_refused() {
+    let disk = SimulatedDisk::new();
+    let mut store = open(&disk).unwrap();
+    let mut document = store.document("tree", client()).unwrap();
+    append(&mut document, "kept ");
+    store.flush().unwrap();
+    let large = vec![0; 64 << 20];
+    assert!(matches!(document.apply(&large), Err(StoreError::NotAllowed { .. })));
+    drop((document, store));
+    assert_eq!(read(&mut open(&disk).unwrap(), "tree"), "kept ");
+}
