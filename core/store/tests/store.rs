@@ -8,6 +8,8 @@ mod damage;
 mod everyday;
 #[path = "store/faults.rs"]
 mod faults;
+#[path = "store/golden.rs"]
+mod golden;
 #[path = "store/kill.rs"]
 mod kill;
 #[path = "store/model.rs"]
