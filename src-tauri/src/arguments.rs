@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use tauri::Url;
 
 /// Write LaTeX papers together.
 #[derive(Clone, Debug, Default, Parser)]
@@ -71,7 +72,10 @@ impl Arguments {
         if what.starts_with("quire://") {
             return Opening::Link(what.clone());
         }
-        let path = from.join(what);
+        // A desktop hands files over as addresses.
+        let address = what.starts_with("file://").then(|| Url::parse(what).ok()).flatten();
+        let path = address.and_then(|address| address.to_file_path().ok());
+        let path = path.unwrap_or_else(|| from.join(what));
         // A file by its name; whether anything is there is told by whoever opens it.
         match (path.extension(), path.parent()) {
             (Some(suffix), Some(folder)) if suffix == "tex" && !path.is_dir() => {
@@ -104,6 +108,7 @@ mod tests {
         check(&["my paper"], &Opening::Folder("/desk/my paper".into()));
         check(&["/a/main.tex"], &Opening::Folder("/a".into()));
         check(&["main.tex"], &Opening::Folder("/desk".into()));
+        check(&["file:///my%20paper/main.tex"], &Opening::Folder("/my paper".into()));
         check(&["quire://h/p#s"], &Opening::Link("quire://h/p#s".into()));
         check(
             &["--join", "quire://h/p#s", "--into", "copy"],

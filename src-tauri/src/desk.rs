@@ -116,7 +116,11 @@ impl Desk {
 
     /// Opens a folder's paper; one that is open already is returned as it is.
     pub(crate) fn open_folder(&self, folder: &Path) -> Result<Arc<OpenPaper>, String> {
-        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        // One folder may have many names.
+        let folder = folder
+            .canonicalize()
+            .or_else(|_| std::path::absolute(folder))
+            .unwrap_or_else(|_| folder.to_path_buf());
         if let Some(paper) = lock(&self.open).iter().find(|paper| paper.folder == folder) {
             return Ok(Arc::clone(paper));
         }

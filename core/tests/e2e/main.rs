@@ -252,6 +252,25 @@ async fn closed_and_opened_again_it_is_the_same_text_and_place() {
     a.close().await;
 }
 
+#[tokio::test]
+async fn a_page_that_is_loaded_anew_goes_on_where_it_was() {
+    let (ada, ben) = people("a_page_that_is_loaded_anew_goes_on_where_it_was");
+    let (a, b) = pair(&ada, &ben).await;
+    a.go_to_end_of_line(3).await;
+    a.keys(" Before.").await;
+    b.until_text("Ada's word", |text| text.contains("Before.")).await;
+    a.load_anew().await;
+    a.until_text("the same text", |text| text.contains("Before.")).await;
+    a.focus().await;
+    a.keys(" After.").await;
+    b.go_to_end_of_line(4).await;
+    b.keys(" Ben.").await;
+    let wanted = MAIN.replace("night.", "night. Before. After.").replace("them.", "them. Ben.");
+    until_same((&a, &b), (&ada, &ben), "both go on", |text| text == wanted).await;
+    a.close().await;
+    b.close().await;
+}
+
 /// Starts the app for somebody at a terminal and waits until it has ended by itself.
 fn at_a_terminal(person: &Person, arguments: &[&str]) -> Output {
     fs::create_dir_all(person.data_dir()).unwrap();

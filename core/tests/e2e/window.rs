@@ -126,13 +126,21 @@ impl Window {
             .unwrap_or_else(|problem| panic!("{}'s window did not open: {problem}", person.name));
         let window = Self { client, driver, person: person.clone() };
         window.client.set_window_rect(0, 0, 1440, 900).await.unwrap();
+        window.until_ready().await;
         window
-            .until("the editor is ready", async |window: &Self| {
-                let ready = window.script("return document.documentElement.dataset.ready").await;
-                ready == "true"
-            })
-            .await;
-        window
+    }
+
+    async fn until_ready(&self) {
+        self.until("the page is ready", async |window: &Self| {
+            window.script("return document.documentElement.dataset.ready").await == "true"
+        })
+        .await;
+    }
+
+    /// Loads the page again, as after a crash of the engine that shows it.
+    pub(crate) async fn load_anew(&self) {
+        self.client.refresh().await.unwrap();
+        self.until_ready().await;
     }
 
     /// Waits until the screen shows something; what it is, is told when it never does.
