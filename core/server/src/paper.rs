@@ -65,6 +65,9 @@ pub(crate) enum Event {
     Durable(Result<Lsn, StoreError>),
     /// Everything is to be made durable and let go.
     Close { reply: oneshot::Sender<()> },
+    /// A bug of ours, for tests.
+    #[cfg(test)]
+    Panic,
 }
 
 /// What is said in a room.
@@ -256,6 +259,8 @@ impl Paper {
             Event::Durable(Err(error)) => self.not_durable(&error),
             // The loop's own.
             Event::Close { .. } => {}
+            #[cfg(test)]
+            Event::Panic => panic!("a test wants to see a panic"),
         }
     }
 

@@ -12,7 +12,7 @@ use std::thread;
 use crdt::ClientId;
 use protocol::Secret;
 use protocol::room::is_paper_id;
-use store::disk::{Disk as _, RealDisk};
+use store::disk::Disk;
 use store::{Store, StoreError, StoreOptions};
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::spawn_blocking;
@@ -28,6 +28,7 @@ const KEY: &str = "secret";
 #[derive(Clone, Debug)]
 pub(crate) struct Papers {
     folder: PathBuf,
+    disk: Arc<dyn Disk>,
     limits: Arc<Limits>,
     places: Arc<StdMutex<BTreeMap<String, Place>>>,
 }
@@ -53,9 +54,9 @@ pub(crate) enum Registered {
 }
 
 impl Papers {
-    pub(crate) fn new(data_dir: &Path, limits: Limits) -> Self {
+    pub(crate) fn new(data_dir: &Path, disk: Arc<dyn Disk>, limits: Limits) -> Self {
         let limits = Arc::new(limits);
-        Self { folder: data_dir.join("papers"), limits, places: Arc::default() }
+        Self { folder: data_dir.join("papers"), disk, limits, places: Arc::default() }
     }
 
     fn folder_of(&self, paper: &str) -> PathBuf {
@@ -87,8 +88,8 @@ impl Papers {
     }
 
     async fn exists(&self, paper: &str) -> bool {
-        let folder = self.folder_of(paper);
-        spawn_blocking(move || RealDisk.stat(&folder).is_ok()).await.unwrap_or(false)
+        let (folder, disk) = (self.folder_of(paper), self.disk.clone());
+        spawn_blocking(move || disk.stat(&folder).is_ok()).await.unwrap_or(false)
     }
 
     /// Makes a paper with this secret, or finds it with the same.
@@ -135,7 +136,8 @@ impl Papers {
     /// is made with this key, unless it has one.
     async fn load(&self, paper: &str, place: Place, new: Option<Key>) -> Result<Handle, OpenError> {
         let (folder, limits, id) = (self.folder_of(paper), self.limits.clone(), paper.to_owned());
-        let loading = spawn_blocking(move || load(id, &folder, limits, place, new));
+        let disk = self.disk.clone();
+        let loading = spawn_blocking(move || load(id, &folder, disk, limits, place, new));
         loading.await.unwrap_or_else(|error| Err(OpenError::Failed(error.to_string())))
     }
 
@@ -177,6 +179,7 @@ impl Papers {
 fn load(
     id: String,
     folder: &Path,
+    disk: Arc<dyn Disk>,
     limits: Arc<Limits>,
     place: Place,
     new: Option<Key>,
@@ -188,6 +191,7 @@ fn load(
     let (events, receiver) = channel();
     let durable = events.clone();
     let options = StoreOptions {
+        disk,
         // The thread may have ended: then nobody waits for it.
         on_durable: Box::new(move |lsn| drop(durable.send(Event::Durable(lsn)))),
         ..StoreOptions::default()
@@ -231,4 +235,177 @@ fn random_client() -> ClientId {
     // Without randomness any number does: see above.
     let _ = getrandom::fill(&mut bytes);
     ClientId::new(u64::from_le_bytes(bytes) >> 11).expect("53 bits")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::time::Duration;
+
+    use protocol::message::RoomFrame;
+    use protocol::{Framing, Message};
+    use store::disk::{Fault, Operation, SimulatedDisk};
+    use tokio::sync::Semaphore;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::outbox::{Next, Outbox};
+    use crate::paper::Said;
+    use crate::room::Seat;
+
+    const PAPER: &str = "0123456789abcdef0123456789abcdef";
+    const ROOM: &str = "0123456789abcdef0123456789abcdef/tree";
+    /// "from a" at the start of the text `t`, by client 1.
+    const UPDATE: [u8; 16] = [1, 1, 1, 0, 4, 1, 1, 116, 6, 102, 114, 111, 109, 32, 97, 0];
+    /// A test that waits longer than this hangs.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn secret() -> Secret {
+        Secret::parse("a-secret-for-the-tests-of-papers").unwrap()
+    }
+
+    fn papers(disk: &SimulatedDisk) -> Papers {
+        Papers::new(Path::new("/data"), Arc::new(disk.clone()), Limits::default())
+    }
+
+    /// A socket in the room, without the socket.
+    struct Sitting {
+        handle: Handle,
+        outbox: Arc<Outbox>,
+        seat: Seat,
+    }
+
+    impl Sitting {
+        async fn at(papers: &Papers, connection: u64) -> Self {
+            let handle = papers.open(PAPER, &secret()).await.unwrap();
+            let outbox = Arc::new(Outbox::new(1 << 20));
+            let seat = Seat { connection, address: ROOM.into() };
+            let (reply, entered) = oneshot::channel();
+            let event = Event::Enter {
+                room: "tree".to_owned(),
+                seat: seat.clone(),
+                framing: Framing::ManyRooms,
+                outbox: outbox.clone(),
+                reply,
+            };
+            handle.tell(event).unwrap();
+            entered.await.unwrap().unwrap();
+            Self { handle, outbox, seat }
+        }
+
+        async fn say(&self, what: Said) {
+            let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+            let (room, seat) = ("tree".to_owned(), self.seat.clone());
+            self.handle.tell(Event::Said { room, seat, what, permit }).unwrap();
+        }
+
+        async fn hears(&self) -> String {
+            match timeout(PATIENCE, self.outbox.next()).await.expect("waited in vain") {
+                Next::Close(closing) => format!("closed {}", closing.code),
+                Next::Frames(frames) => frames
+                    .iter()
+                    .map(|frame| match RoomFrame::read(frame).unwrap().message {
+                        Message::Update(_) => "update",
+                        Message::SyncStatus { taken: true } => "taken",
+                        Message::SyncStatus { taken: false } => "not taken",
+                        _ => "other",
+                    })
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            }
+        }
+    }
+
+    fn failing(on: Operation, error: io::ErrorKind) -> Fault {
+        Fault { on, from: 0, times: u64::MAX, error }
+    }
+
+    /// H-006: on a full disk nothing is confirmed, nothing is dropped, and it goes on by itself.
+    #[tokio::test]
+    async fn a_full_disk_confirms_nothing_and_loses_nothing() {
+        let disk = SimulatedDisk::new();
+        let papers = papers(&disk);
+        papers.register(PAPER, &secret()).await.unwrap();
+        let (ann, ben) = (Sitting::at(&papers, 1).await, Sitting::at(&papers, 2).await);
+        disk.set_fault(Some(failing(Operation::Write, io::ErrorKind::StorageFull)));
+        let calls = disk.calls();
+        ann.say(Said::Update(UPDATE.to_vec())).await;
+        assert_eq!(ben.hears().await, "update", "others read along all the same");
+        while disk.calls() < calls + 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let early = timeout(Duration::from_millis(50), ann.outbox.next()).await;
+        assert!(early.is_err(), "nothing is durable yet: {early:?}");
+        disk.set_fault(None);
+        assert_eq!(ann.hears().await, "taken");
+    }
+
+    /// A log that cannot be made durable is not trusted any more: everybody comes again.
+    #[tokio::test]
+    async fn a_log_that_fails_is_opened_again() {
+        let disk = SimulatedDisk::new();
+        let papers = papers(&disk);
+        papers.register(PAPER, &secret()).await.unwrap();
+        let ann = Sitting::at(&papers, 1).await;
+        disk.set_fault(Some(failing(Operation::Sync, io::ErrorKind::Other)));
+        ann.say(Said::Update(UPDATE.to_vec())).await;
+        assert_eq!(ann.hears().await, "closed 1011");
+        disk.set_fault(None);
+        comes_again(&papers, ann).await;
+    }
+
+    /// SE-3: a panic closes its own paper's sockets, and the paper is loaded anew.
+    #[tokio::test]
+    async fn a_panic_is_its_own_papers_alone() {
+        let disk = SimulatedDisk::new();
+        let papers = papers(&disk);
+        let other = "ffffffffffffffffffffffffffffffff";
+        papers.register(PAPER, &secret()).await.unwrap();
+        papers.register(other, &secret()).await.unwrap();
+        let untouched = papers.open(other, &secret()).await.unwrap();
+        let ann = Sitting::at(&papers, 1).await;
+        ann.handle.tell(Event::Panic).unwrap();
+        assert_eq!(ann.hears().await, "closed 1011");
+        comes_again(&papers, ann).await;
+        assert!(untouched.is_alive());
+    }
+
+    async fn comes_again(papers: &Papers, gone: Sitting) {
+        let ended = async {
+            while gone.handle.is_alive() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, ended).await.expect("the thread ends");
+        let again = Sitting::at(papers, 2).await;
+        again.say(Said::Update(UPDATE.to_vec())).await;
+        assert_eq!(again.hears().await, "taken");
+    }
+
+    #[tokio::test]
+    async fn a_paper_is_opened_once_however_many_want_it() {
+        let disk = SimulatedDisk::new();
+        let papers = papers(&disk);
+        papers.register(PAPER, &secret()).await.unwrap();
+        papers.close().await;
+        let secret = secret();
+        let opened = [(); 20].map(|()| papers.open(PAPER, &secret));
+        // Were it opened twice, the second would find the first one's lock.
+        for handle in futures_util::future::join_all(opened).await {
+            assert!(handle.unwrap().is_alive());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_paper_whose_making_was_cut_short_can_be_made() {
+        let disk = SimulatedDisk::new();
+        let folder = Path::new("/data/papers").join(PAPER);
+        let options = StoreOptions { disk: Arc::new(disk.clone()), ..StoreOptions::default() };
+        drop(Store::open(&folder, options).unwrap());
+        let papers = papers(&disk);
+        let open = papers.open(PAPER, &secret()).await;
+        assert!(matches!(open, Err(OpenError::NotAccepted)));
+        assert_eq!(papers.register(PAPER, &secret()).await.unwrap(), Registered::New);
+        papers.open(PAPER, &secret()).await.unwrap();
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum_server::Handle;
@@ -87,7 +88,7 @@ pub async fn serve(config: Config) -> Result<Running, ServeError> {
     let listener = TcpListener::bind(config.listen).map_err(listen)?;
     listener.set_nonblocking(true).map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    let papers = Papers::new(&config.data_dir, config.limits.clone());
+    let papers = Papers::new(&config.data_dir, Arc::new(RealDisk), config.limits.clone());
     let (closing, closes) = watch::channel(false);
     let (running, sockets) = mpsc::channel(1);
     let handle = Handle::new();
