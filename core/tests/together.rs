@@ -166,6 +166,36 @@ fn figures_travel_and_follow_their_file() {
 }
 
 #[test]
+fn every_shape_of_text_is_the_same_on_the_other_desk() {
+    let room = Room::new();
+    let shapes: [(&str, &[u8]); 8] = [
+        ("bom.tex", b"\xef\xbb\xbfone\r\ntwo\r\n"),
+        ("cr.tex", b"one\rtwo\rthree"),
+        ("empty.tex", b""),
+        ("latin.tex", b"\\usepackage[latin1]{inputenc}\nd\xe9j\xe0 vu\n"),
+        ("mixed.tex", b"one\r\ntwo\nthree\r\n\rfour\n\r\n"),
+        ("newline.tex", b"\n"),
+        ("spaces é #%.tex", b"x \n"),
+        ("wide.tex", b"\xff\xfeo\0n\0e\0\r\0\n\0"),
+    ];
+    let (ann, mut bo) = room.two(&shapes);
+    same_folders(&ann, &bo);
+    for (name, bytes) in shapes {
+        assert_eq!(ann.disk(name).unwrap(), bytes, "{name}");
+    }
+    // A word typed on one desk changes that word on the other's disk, and nothing else.
+    bo.insert("mixed.tex", "three", "and ");
+    bo.insert("latin.tex", "vu", "é");
+    bo.insert("wide.tex", "one", "s");
+    bo.insert("cr.tex", "three", "\n");
+    ann.wait_disk("mixed.tex", b"one\r\ntwo\nand three\r\n\rfour\n\r\n");
+    ann.wait_disk("latin.tex", b"\\usepackage[latin1]{inputenc}\nd\xe9j\xe0 \xe9vu\n");
+    ann.wait_disk("wide.tex", b"\xff\xfes\0o\0n\0e\0\r\0\n\0");
+    ann.wait_disk("cr.tex", b"one\rtwo\r\rthree");
+    same_folders(&ann, &bo);
+}
+
+#[test]
 fn renamed_and_removed_files_follow_and_edited_ones_are_kept() {
     let room = Room::new();
     let (ann, mut bo) =

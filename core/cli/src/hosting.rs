@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use server::{Config, Creation, Running, Tls};
 use tokio::runtime::Runtime;
 
@@ -19,6 +19,9 @@ pub(crate) fn host(
     listen: Option<SocketAddr>,
 ) -> anyhow::Result<Running> {
     let listen = listen.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    if listen.ip().is_unspecified() {
+        bail!("{listen} is every address of this machine; name the one that the others reach");
+    }
     let tls = if listen.ip().is_loopback() { Tls::Plain } else { Tls::SelfSigned };
     let config = Config {
         listen,

@@ -19,6 +19,8 @@ use crate::documents::{Documents, Failure, Name, News, Origin};
 use crate::notification::Network;
 use crate::presence::Said;
 
+/// A moving cursor is told this often.
+const SAY_EVERY: Duration = Duration::from_millis(60);
 /// What waits of the link is held back at the server beyond this.
 const LINK_EVENTS: usize = 256;
 /// How many figures travel at once.
@@ -80,6 +82,8 @@ pub(crate) struct Connection {
     rooms: BTreeSet<Name>,
     awareness: BTreeMap<Name, Awareness>,
     said: BTreeMap<Name, Said>,
+    said_at: BTreeMap<Name, Instant>,
+    say_due: BTreeMap<Name, Instant>,
     papers: Papers,
     runtime: Handle,
     blob_events: mpsc::UnboundedSender<BlobEvent>,
@@ -129,6 +133,8 @@ impl Connection {
             rooms: BTreeSet::new(),
             awareness: BTreeMap::new(),
             said: BTreeMap::new(),
+            said_at: BTreeMap::new(),
+            say_due: BTreeMap::new(),
             papers,
             runtime: runtime.clone(),
             blob_events,
@@ -192,7 +198,12 @@ impl Connection {
         self.peer.unacknowledged().updates + others as u64
     }
 
-    pub(crate) fn unsent_in(&self, name: Name, documents: &Documents) -> bool {
+    /// Has the server not acknowledged something in this room, as far as we can know?
+    pub(crate) fn may_lack(&self, name: Name, documents: &Documents) -> bool {
+        self.uncompared.contains(&name) || self.unsent_in(name, documents)
+    }
+
+    fn unsent_in(&self, name: Name, documents: &Documents) -> bool {
         let standing = self.peer.standing(&room(documents, name));
         standing.is_some_and(|standing| !standing.unacknowledged.is_empty())
     }
@@ -222,7 +233,9 @@ impl Connection {
     pub(crate) fn due(&self) -> Option<Instant> {
         let tick = self.started + Duration::from_millis(self.ticked_ms + TICK_MS);
         let failing = self.failing.values().map(|failing| failing.due).min();
-        matches!(self.state, State::Online).then_some(tick).into_iter().chain(failing).min()
+        let say = self.say_due.values().min().copied();
+        let tick = matches!(self.state, State::Online).then_some(tick);
+        [tick, failing, say, self.marks_due].into_iter().flatten().min()
     }
 
     /// Takes in what happened on the link.
@@ -452,15 +465,27 @@ impl Connection {
         if known == said.as_ref() {
             return;
         }
-        let now_ms = self.ms(now);
-        if let Some(awareness) = self.awareness.get_mut(&name) {
-            awareness.set(said.as_ref().map(Said::write), now_ms);
-        }
         match said {
             Some(said) => self.said.insert(name, said),
             None => self.said.remove(&name),
         };
-        self.send_awareness(name, documents);
+        // The first word at once, a stream of them at a pace that no server minds.
+        let due = self.said_at.get(&name).map_or(now, |at| (*at + SAY_EVERY).max(now));
+        self.say_due.insert(name, due);
+        self.say_what_is_due(documents, now);
+    }
+
+    fn say_what_is_due(&mut self, documents: &Documents, now: Instant) {
+        let now_ms = self.ms(now);
+        let due = self.say_due.iter().filter(|(_, due)| **due <= now).map(|(name, _)| *name);
+        for name in due.collect::<Vec<_>>() {
+            self.say_due.remove(&name);
+            self.said_at.insert(name, now);
+            if let Some(awareness) = self.awareness.get_mut(&name) {
+                awareness.set(self.said.get(&name).map(Said::write), now_ms);
+            }
+            self.send_awareness(name, documents);
+        }
     }
 
     fn send_awareness(&mut self, name: Name, documents: &Documents) {
@@ -502,6 +527,7 @@ impl Connection {
                 self.send_awareness(name, documents);
             }
         }
+        self.say_what_is_due(documents, now);
         if matches!(self.state, State::Online) {
             self.move_blobs(documents, now);
         }

@@ -463,7 +463,7 @@ impl EventLoop {
         let removed = self.documents.take_removed_by_others();
         let Some(connection) = &self.connection else { return };
         let mut removed = removed;
-        removed.retain(|(file, _)| connection.unsent_in(Name::File(*file), &self.documents));
+        removed.retain(|(file, _)| connection.may_lack(Name::File(*file), &self.documents));
         for (file, entry) in removed {
             let text = format!(
                 "{} was removed by somebody while you changed it: it is back, with your changes.",

@@ -21,7 +21,7 @@ use paper::{
 use store::Base;
 
 use crate::clock::wall_ms;
-use crate::documents::{Documents, Failure, MAX_FILES, Origin};
+use crate::documents::{Documents, Failure, MAX_FILES, Name, Origin};
 use crate::folder::{Folder, Found, Stamp};
 use crate::notification::{FileKind, FileView, Level};
 
@@ -525,8 +525,13 @@ impl Mirror {
         on_disk: OnDisk,
         now: Instant,
     ) -> Result<(), Failure> {
+        let before = documents.written();
         documents.import(file, &decoded.text)?;
         self.clear_note(file);
+        if documents.written() != before {
+            let text = format!("{} was changed by another program.", on_disk.path);
+            self.remark(Level::Info, text, Some(file));
+        }
         let exceptions = anchored(documents, file, &decoded.exceptions);
         let known = line_ends(documents, file);
         if format != decoded.format || known != decoded.exceptions {
@@ -663,11 +668,13 @@ impl Mirror {
     /// The tree changed, or content came: moves, removes, and has written what is missing.
     pub(crate) fn lay_out(&mut self, documents: &mut Documents, now: Instant) {
         self.files_changed = true;
+        // While parts of the tree have not come, what is missing in it is not removed.
+        let is_whole = documents.doc(Name::Tree).is_some_and(|tree| tree.waiting().is_none());
         let gone: Vec<FileId> = self
             .on_disk
             .keys()
             .copied()
-            .filter(|file| !documents.entries().contains_key(file))
+            .filter(|file| is_whole && !documents.entries().contains_key(file))
             .collect();
         for file in gone {
             self.remove(documents, file, now);
@@ -1028,7 +1035,8 @@ impl Mirror {
                     }
                     Kind::Blob { bytes, .. } => (FileKind::Blob, *bytes),
                 };
-                let note = self.notes.get(&file).cloned();
+                let absent = || "Not on this computer's disk yet.".to_owned();
+                let note = self.notes.get(&file).cloned().or(on_disk.is_none().then(absent));
                 FileView { id: Some(file), path, kind, bytes, note }
             })
             .collect();

@@ -46,8 +46,12 @@ pub fn files_below(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>>
 /// Copies a folder with all that is in it.
 pub fn copy_folder(from: &Path, to: &Path) {
     for (name, bytes) in files_below(from) {
-        let path = to.join(name);
-        std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder");
-        std::fs::write(path, bytes).expect("a file can be written");
+        write_file(&to.join(name), &bytes);
     }
+}
+
+/// Writes a file, and makes the folders that it lies in.
+pub fn write_file(path: &Path, bytes: &[u8]) {
+    std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder");
+    std::fs::write(path, bytes).expect("a file can be written");
 }
