@@ -349,8 +349,7 @@ impl Documents {
             Base::Level => self.text(file),
             Base::Text(text) => Some(text.clone()),
             Base::State(state) => {
-                let mut doc =
-                    Doc::new(random_client(), Options { gc: false, ..Options::default() });
+                let mut doc = Doc::new(random_client(), options());
                 doc.apply_v1(state).ok()?;
                 let text = doc.text(TEXT);
                 Some(text.read(&doc))
@@ -396,26 +395,24 @@ impl Documents {
         let client = random_client();
         let text = self.texts.get_mut(&file).ok_or(Failure::NoDocument)?;
         let own = text.document.text().read(text.document.doc());
-        // Both differences on a document of their own, so that the CRDT merges them.
-        let mut ours = Doc::new(
-            ClientId::new(1).ok_or(Failure::NoDocument)?,
-            Options { gc: false, ..Options::default() },
-        );
-        apply_difference(&mut ours, "", base)?;
-        let mut theirs = Doc::new(
-            ClientId::new(2).ok_or(Failure::NoDocument)?,
-            Options { gc: false, ..Options::default() },
-        );
+        // What is in both was imported before the crash, and only the base could not be kept.
+        let own_edits = paper::difference(base, &own);
+        let mut disk_edits = paper::difference(base, content);
+        disk_edits.retain(|edit| !own_edits.contains(edit));
+        // Both on a document of their own, so that the CRDT merges them.
+        let mut ours = Doc::new(ClientId::new(1).ok_or(Failure::NoDocument)?, options());
+        apply_edits(&mut ours, &paper::difference("", base))?;
+        let mut theirs = Doc::new(ClientId::new(2).ok_or(Failure::NoDocument)?, options());
         theirs.apply_v1(&ours.state_v1())?;
-        apply_difference(&mut ours, base, &own)?;
-        apply_difference(&mut theirs, base, content)?;
+        apply_edits(&mut ours, &own_edits)?;
+        apply_edits(&mut theirs, &disk_edits)?;
         ours.apply_v1(&theirs.state_v1())?;
         let merged = ours.text(TEXT).read(&ours);
 
-        let mut scratch = Doc::new(client, Options { gc: false, ..Options::default() });
+        let mut scratch = Doc::new(client, options());
         scratch.apply_v1(&text.document.doc().state_v1())?;
         let before = scratch.state_vector();
-        apply_difference(&mut scratch, &own, &merged)?;
+        apply_edits(&mut scratch, &paper::difference(&own, &merged))?;
         let written = text.document.apply(&scratch.diff_v1(&before))?;
         text.base = Base::Text(content.to_owned());
         self.note(Name::File(file), Origin::Disk, written);
@@ -440,7 +437,7 @@ fn imported(
     state: Option<&[u8]>,
     content: &str,
 ) -> Result<(Vec<u8>, Option<Vec<u8>>), Failure> {
-    let mut base = Doc::new(random_client(), Options { gc: false, ..Options::default() });
+    let mut base = Doc::new(random_client(), options());
     if let Some(state) = state {
         base.apply_v1(state)?;
     }
@@ -456,22 +453,27 @@ fn imported(
         // Imported before, on this very state: nothing is new.
         return Ok((base.state_v1(), None));
     }
-    let mut scratch = Doc::new(client, Options { gc: false, ..Options::default() });
+    let mut scratch = Doc::new(client, options());
     scratch.apply_v1(&base.state_v1())?;
     let before = scratch.text(TEXT).read(&scratch);
-    let update = apply_difference(&mut scratch, &before, content)?;
+    let update = apply_edits(&mut scratch, &paper::difference(&before, content))?;
     Ok((scratch.state_v1(), update))
 }
 
-/// Makes `after` of a text that is `before`, as one transaction.
-fn apply_difference(doc: &mut Doc, before: &str, after: &str) -> Result<Option<Vec<u8>>, Failure> {
+/// Edits the root text as one transaction; returns the update.
+fn apply_edits(doc: &mut Doc, edits: &[paper::Edit]) -> Result<Option<Vec<u8>>, Failure> {
     let text = doc.text(TEXT);
     let mut transaction = doc.transact();
-    for edit in paper::difference(before, after).iter().rev() {
+    for edit in edits.iter().rev() {
         text.delete(&mut transaction, edit.from, edit.to - edit.from)?;
         text.insert(&mut transaction, edit.from, &edit.insert)?;
     }
     Ok(transaction.commit().update_v1())
+}
+
+/// Our documents keep what was deleted.
+fn options() -> Options {
+    Options { gc: false, ..Options::default() }
 }
 
 /// Returns a client's id from a hash: below 2^53, as JavaScript needs it, and above 2^32, where
@@ -565,6 +567,23 @@ mod tests {
         documents.set_base_text(other, base.to_owned());
         documents.import(other, disk).unwrap();
         assert_eq!(documents.text(other).as_deref(), Some(expected), "by the base's text");
+    }
+
+    #[test]
+    fn what_was_imported_before_a_crash_is_not_imported_again() {
+        let check = |base: &str, own: &str, disk: &str, expected: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let store = Store::open(dir.path(), StoreOptions::default()).unwrap();
+            let paper = PaperId::from_bytes([1; 16]);
+            let file = FileId::from_bytes([2; 16]);
+            let mut documents = Documents::open(store, paper, random_client()).unwrap();
+            documents.import(file, own).unwrap();
+            documents.set_base_text(file, base.to_owned());
+            documents.import(file, disk).unwrap();
+            assert_eq!(documents.text(file).as_deref(), Some(expected));
+        };
+        check("a\n", "a\nb\n", "a\nb\n", "a\nb\n");
+        check("one\ntwo\n", "zero\none\ntyped two\n", "zero\none\ntwo\n", "zero\none\ntyped two\n");
     }
 
     #[test]
