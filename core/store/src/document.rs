@@ -266,15 +266,13 @@ fn load_snapshot(
             return Ok(Some((doc, snapshot.state.len())));
         }
     }
-    recovery::set_aside(log.disk(), &log.folders().quarantine, &path)?;
-    // What cannot be removed is set aside once more by the next open.
-    drop(log.disk().remove(&path));
-    log.index(|index| {
-        if let Some(known) = index.document_mut(name) {
-            known.snapshots.retain(|other| *other != lsn);
-        }
-    });
-    let text = format!("the snapshot {} is damaged: it was set aside", path.display());
+    if log.disk().stat(&path).is_ok() {
+        recovery::set_aside(log.disk(), &log.folders().quarantine, &path)?;
+        // What cannot be removed is set aside once more by the next open.
+        drop(log.disk().remove(&path));
+    }
+    log.drop_snapshot(name, lsn);
+    let text = format!("the snapshot {} is damaged or gone: it was set aside", path.display());
     incomplete(log, name, text);
     Ok(None)
 }

@@ -34,6 +34,8 @@ pub(crate) struct Known {
     pub(crate) last_queued: Lsn,
     /// The lsns of its snapshots, ascending.
     pub(crate) snapshots: Vec<Lsn>,
+    /// The newest snapshot that the log says there is; zero: it says that there is none.
+    pub(crate) claimed: Lsn,
     /// The newest snapshot that a later open has read back whole.
     pub(crate) verified: Lsn,
 }
@@ -89,7 +91,15 @@ impl Index {
                     self.set(kind, name, record.lsn, value.map(<[u8]>::to_vec));
                 }
             }
-            Some(Kind::SnapshotMade | Kind::Mark | Kind::Sealed) | None => {}
+            Some(Kind::SnapshotMade) => {
+                if let Some(covers) = read_snapshot_payload(record.payload)
+                    && let Some(name) = self.names.get(&record.document)
+                    && let Some(known) = self.documents.get_mut(name)
+                {
+                    known.claimed = covers;
+                }
+            }
+            Some(Kind::Mark | Kind::Sealed) | None => {}
         }
     }
 
@@ -205,8 +215,9 @@ impl Index {
         let mut records = Vec::new();
         for (name, known) in &self.documents {
             records.push((Kind::Registered, known.number, name.clone().into_bytes()));
-            if let Some(newest) = known.snapshots.last() {
-                records.push((Kind::SnapshotMade, known.number, snapshot_payload(*newest)));
+            let newest = known.snapshots.last().copied().unwrap_or_default();
+            if newest.max(known.claimed) > Lsn::ZERO {
+                records.push((Kind::SnapshotMade, known.number, snapshot_payload(newest)));
             }
         }
         for (kind, facts) in [(Kind::Meta, &self.meta), (Kind::Base, &self.bases)] {

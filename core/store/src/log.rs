@@ -201,6 +201,17 @@ impl Log {
         look(&mut self.shared.state().index)
     }
 
+    /// Forgets a document's snapshot that does not read.
+    pub(crate) fn drop_snapshot(&self, name: &str, lsn: Lsn) {
+        let mut state = self.shared.state();
+        let Some(known) = state.index.document_mut(name) else { return };
+        known.snapshots.retain(|other| *other != lsn);
+        let number = known.number;
+        let newest = known.snapshots.last().copied().unwrap_or_default();
+        state.push(Kind::SnapshotMade, number, index::snapshot_payload(newest));
+        self.shared.work.notify_one();
+    }
+
     /// Notes that a document's snapshot has been read back whole.
     pub(crate) fn snapshot_verified(&self, name: &str, lsn: Lsn) {
         let mut state = self.shared.state();
@@ -501,9 +512,11 @@ impl Committer {
         for (document, lsn) in made {
             let name = state.index.name(*document).map(str::to_owned);
             if let Some(known) = name.and_then(|name| state.index.document_mut(&name)) {
+                known.claimed = *lsn;
                 known.snapshots.push(*lsn);
                 known.snapshots.sort_unstable();
                 known.snapshots.dedup();
+                known.snapshots.retain(|lsn| *lsn > Lsn::ZERO);
             }
         }
         state.durable = framed.last;

@@ -45,7 +45,7 @@ pub(crate) enum Kind {
     Update = 1,
     /// Payload: the document's name; its number stands for it from here on.
     Registered = 2,
-    /// Payload: varint lsn the snapshot covers.
+    /// Payload: varint lsn that the document's newest snapshot covers, zero if it has none.
     SnapshotMade = 3,
     /// Payload: the blob's 32 byte hash.
     Blob = 4,

@@ -7,12 +7,12 @@
 
 use crate::disk::{self, Disk};
 use crate::error::{Report, Severity, StoreError, failed};
-use crate::index::Index;
+use crate::index::{Index, Known};
 use crate::record::{Kind, Lsn};
 use crate::segment::{self, Ending, HEADER_LEN, Header, Scan};
 use crate::snapshot::{self, Snapshot};
 use crate::writer::{self, Ends, Older, Queued, Writer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,6 +87,7 @@ pub(crate) fn recover(
         reports: Vec::new(),
         salvaged: Vec::new(),
         incomplete: false,
+        missing: Vec::new(),
         broken: Vec::new(),
         older: Vec::new(),
     };
@@ -114,6 +115,8 @@ struct Recovery<'r> {
     salvaged: Vec<(u32, Vec<u8>)>,
     /// Bytes were lost; which documents they were about, nobody knows.
     incomplete: bool,
+    /// Documents whose snapshots are gone.
+    missing: Vec<String>,
     /// Segments to be removed when their content is safe elsewhere.
     broken: Vec<Lsn>,
     older: Vec<Older>,
@@ -292,7 +295,8 @@ impl Recovery<'_> {
                 document.snapshots = lsns;
             }
         }
-        let folder = folder.clone();
+        self.report_missing_snapshots();
+        let folder = self.folders.snapshots.clone();
         for (hash, lsns) in found {
             for lsn in lsns.iter().rev() {
                 let path = folder.join(format!("{hash}-{:020}.qsnap", lsn.get()));
@@ -307,6 +311,23 @@ impl Recovery<'_> {
         Ok(())
     }
 
+    /// What the log says is in a snapshot may not be in the log any more.
+    fn report_missing_snapshots(&mut self) {
+        let known_of = self.index.fact(Kind::Meta, NEEDS_RESYNC).unwrap_or_default();
+        let known_of = String::from_utf8_lossy(known_of).into_owned();
+        let lacking = |known: &Known| known.snapshots.last().is_none_or(|at| *at < known.claimed);
+        let documents: Vec<_> = (self.index.documents())
+            .filter(|(_, known)| known.claimed > Lsn::ZERO && lacking(known))
+            .map(|(name, _)| name.to_owned())
+            .filter(|name| !known_of.lines().any(|known| known == name))
+            .collect();
+        if !documents.is_empty() {
+            let text = format!("the snapshots of {} documents are missing", documents.len());
+            self.reports.push(Report { severity: Severity::Warning, text, documents: Vec::new() });
+            self.missing = documents;
+        }
+    }
+
     /// Writes again what was salvaged and removes what is broken.
     fn finish(mut self, resumed: Option<Writer>) -> Result<Recovered, StoreError> {
         let (disk, folder) = (self.disk.clone(), &self.folders.log);
@@ -315,10 +336,11 @@ impl Recovery<'_> {
             next_lsn += 1;
             Lsn::new(next_lsn - 1)
         };
-        if self.incomplete {
+        let marked = self.incomplete || !self.missing.is_empty();
+        if marked {
             self.mark_incomplete(reserve());
         }
-        let carry = resumed.is_none() || !self.broken.is_empty();
+        let carry = resumed.is_none() || !self.broken.is_empty() || marked;
         let older = std::mem::take(&mut self.older);
         let mut writer = match resumed {
             Some(writer) if !carry => writer.with_older(older),
@@ -373,7 +395,14 @@ impl Recovery<'_> {
 
     /// Marks the documents that may lack something, and says so in the reports.
     fn mark_incomplete(&mut self, lsn: Lsn) {
-        let names: Vec<_> = self.index.documents().map(|(name, _)| name.to_owned()).collect();
+        let before = self.index.fact(Kind::Meta, NEEDS_RESYNC).unwrap_or_default();
+        let mut names: BTreeSet<String> =
+            String::from_utf8_lossy(before).lines().map(str::to_owned).collect();
+        names.extend(std::mem::take(&mut self.missing));
+        if self.incomplete {
+            names.extend(self.index.documents().map(|(name, _)| name.to_owned()));
+        }
+        let names: Vec<_> = names.into_iter().collect();
         let value = names.join("\n").into_bytes();
         self.index.set(Kind::Meta, NEEDS_RESYNC, lsn, Some(value));
         for report in &mut self.reports {

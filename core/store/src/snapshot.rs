@@ -80,10 +80,13 @@ impl Snapshot {
         staged.commit().map_err(failed("put in place", path))
     }
 
-    /// Reads a snapshot; `None` if the file is damaged.
+    /// Reads a snapshot; `None` if the file is damaged or gone.
     pub(crate) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Self>, StoreError> {
-        let bytes = disk.read(path, MAX_FILE).map_err(failed("read", path))?;
-        Ok(Self::decode(&bytes))
+        match disk.read(path, MAX_FILE) {
+            Ok(bytes) => Ok(Self::decode(&bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", path)(error)),
+        }
     }
 }
 

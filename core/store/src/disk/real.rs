@@ -115,7 +115,19 @@ impl Disk for RealDisk {
         if cfg!(windows) {
             return Ok(());
         }
-        File::open(path)?.sync_all()
+        match File::open(path)?.sync_all() {
+            // Some network file systems make names durable by themselves, too, and say so this
+            // way.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                ) =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     fn lock(&self, path: &Path, note: &str) -> io::Result<Locking> {

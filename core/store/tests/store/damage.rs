@@ -2,7 +2,7 @@
 
 use crate::scene::{DIR, append, client, files, open, options, read, texts};
 use std::path::Path;
-use store::disk::SimulatedDisk;
+use store::disk::{Disk as _, SimulatedDisk};
 use store::{Severity, Store, StoreError, StoreOptions};
 
 /// A store with a few words in two documents, closed; each word in a batch of its own.
@@ -136,6 +136,36 @@ fn a_bad_snapshot_is_replaced_by_the_one_before_and_the_log() {
     assert_eq!(store.reports().len(), 1);
     assert_eq!(store.needs_resync(), ["tree"]);
     assert_eq!(files(&disk, "quarantine").len(), 1);
+    store.resynced("tree");
+    drop(store);
+    let mut store = open(&disk).unwrap();
+    assert_eq!(read(&mut store, "tree"), expected);
+    assert_eq!(store.reports(), [], "reported once is enough");
+}
+
+#[test]
+fn missing_snapshots_are_reported_once() {
+    let disk = SimulatedDisk::new();
+    {
+        let mut store = open(&disk).unwrap();
+        let mut document = store.document("tree", client()).unwrap();
+        for _ in 0..60 {
+            append(&mut document, "word ");
+        }
+    }
+    let snapshot = files(&disk, "snap").remove(0);
+    disk.remove(&snapshot).unwrap();
+    let store = open(&disk).unwrap();
+    assert_eq!(store.reports().len(), 1);
+    assert_eq!(store.reports()[0].documents, ["tree"]);
+    assert_eq!(store.needs_resync(), ["tree"]);
+    store.resynced("tree");
+    drop(store);
+    let mut store = open(&disk).unwrap();
+    assert_eq!(store.reports(), []);
+    assert_eq!(store.needs_resync(), Vec::<String>::new());
+    // The log still has it all here.
+    assert_eq!(read(&mut store, "tree"), "word ".repeat(60));
 }
 
 #[test]
