@@ -4,7 +4,7 @@
 use crate::scene::{DIR, open, texts, together};
 use std::path::{Path, PathBuf};
 use store::Base;
-use store::disk::{Access, Disk, Kind, RealDisk, SimulatedDisk, create_dirs};
+use store::disk::{Access, Disk as _, Kind, RealDisk, SimulatedDisk, create_dirs};
 
 fn copy(from: &Path, disk: &SimulatedDisk, to: &Path) {
     create_dirs(disk, to, Access::Private).unwrap();
