@@ -89,6 +89,10 @@ impl Anchor {
             }
             Owner::Unsaid => return None,
         };
+        // Yjs answers 0 until a deleted text is collected, and nothing from then on.
+        if structs.is_type_deleted(owner) {
+            return None;
+        }
         match self.assoc {
             Assoc::Before => Some(0),
             Assoc::After => Some(structs.types[owner as usize].order.len()),

@@ -480,7 +480,7 @@ impl Structs {
     /// Looks what is to be cleaned after a remote transaction; `None` if no formatted text changed.
     pub(crate) fn find_cleaning(&self) -> Option<Cleaning> {
         let concerned = self.changes.types.iter().any(|&(parent, _)| {
-            self.types[parent as usize].has_formats && !self.is_type_deleted(parent)
+            self.types[parent as usize].has_formats && self.is_observed(parent)
         });
         if !concerned {
             return None;

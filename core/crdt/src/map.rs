@@ -46,14 +46,13 @@ impl Map {
         Some(Value::of(&doc.structs, item, item.len - 1))
     }
 
-    /// The keys that have a value, in the order in which the document came to know them.
+    /// The keys that have a value, in the order in which the map came to know them.
     pub fn keys(self, doc: &Doc) -> Vec<String> {
         let structs = &doc.structs;
         structs.types[self.0 as usize]
-            .map
-            .iter()
+            .chains()
             .filter(|(_, chain)| !structs.items[chain.last].deleted)
-            .map(|(&key, _)| structs.key(key).to_owned())
+            .map(|(key, _)| structs.key(key).to_owned())
             .collect()
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct Client {
 pub(crate) struct Chain {
     pub(crate) first: u32,
     pub(crate) last: u32,
+    /// How many keys the map knew before this one.
+    place: u32,
 }
 
 /// A text, list or map.
@@ -61,6 +63,16 @@ pub(crate) struct Type {
     /// Whether one came in since the type is known to be a text. Yjs looks at this where it should look at the other,
     /// so a root text that is asked for only after formats were applied to it inherits and cleans fewer of them.
     pub(crate) has_formats: bool,
+}
+
+impl Type {
+    /// The chains of a map, in the order in which it came to know their keys: that of a JavaScript `Map`.
+    pub(crate) fn chains(&self) -> impl Iterator<Item = (u32, Chain)> {
+        let mut chains: Vec<(u32, Chain)> =
+            self.map.iter().map(|(&key, &chain)| (key, chain)).collect();
+        chains.sort_unstable_by_key(|(_, chain)| chain.place);
+        chains.into_iter()
+    }
 }
 
 /// Contents that are neither text nor values.
@@ -194,6 +206,15 @@ impl Structs {
     pub(crate) fn is_type_deleted(&self, parent: u32) -> bool {
         let item = self.types[parent as usize].item;
         item != NIL && self.items[item].deleted
+    }
+
+    /// Whether a type's own changes are told in this transaction: it is not deleted, and was there before.
+    pub(crate) fn is_observed(&self, parent: u32) -> bool {
+        let item = self.types[parent as usize].item;
+        item == NIL || {
+            let item = &self.items[item];
+            !item.deleted && item.clock < self.before(item.slot)
+        }
     }
 
     // Transactions.
@@ -423,7 +444,8 @@ impl Structs {
             if let Some(chain) = owner.map.get_mut(&key) {
                 std::mem::replace(&mut chain.first, handle)
             } else {
-                owner.map.insert(key, Chain { first: handle, last: NIL });
+                let place = handle_of(owner.map.len());
+                owner.map.insert(key, Chain { first: handle, last: NIL, place });
                 NIL
             }
         } else {
@@ -632,20 +654,26 @@ impl Structs {
 
     // Deleting and collecting.
 
-    /// Deletes an item and, if it holds a type, everything in it.
+    /// Deletes an item and, if it holds a type, everything in it: parents before their children, those in their order.
     pub(crate) fn delete(&mut self, handle: u32) {
+        if self.items[handle].deleted {
+            return;
+        }
         let mut inside = Vec::new();
         self.delete_one(handle, &mut inside);
         while let Some(next) = inside.pop() {
-            self.delete_one(next, &mut inside);
+            let item = &self.items[next];
+            if !item.deleted {
+                self.delete_one(next, &mut inside);
+            } else if item.clock < self.before(item.slot) {
+                // It will be collected, and may then join its neighbours.
+                self.changes.cuts.push(Ref { slot: item.slot, clock: item.clock });
+            }
         }
     }
 
     fn delete_one(&mut self, handle: u32, inside: &mut Vec<u32>) {
         let item = &mut self.items[handle];
-        if item.deleted {
-            return;
-        }
         item.deleted = true;
         let (slot, clock, len) = (item.slot, item.clock, item.len);
         let (parent, key, kind, content) = (item.parent, item.key, item.kind, item.content);
@@ -656,27 +684,21 @@ impl Structs {
         if kind == Kind::Format {
             self.changes.uncounted.push(Ref { slot, clock });
         }
-        self.changes.mark(parent, key);
+        if !self.is_type_deleted(parent) {
+            self.changes.mark(parent, key);
+        }
         if kind != Kind::Type {
             return;
         }
         let owner = &self.types[content as usize];
-        let mut visit = Vec::new();
+        let first = inside.len();
         let mut at = owner.start;
         while at != NIL {
-            visit.push(at);
+            inside.push(at);
             at = self.items[at].right;
         }
-        visit.extend(owner.map.values().map(|chain| chain.last));
-        for child in visit {
-            let item = &self.items[child];
-            if !item.deleted {
-                inside.push(child);
-            } else if item.clock < self.before(item.slot) {
-                // It will be collected, and may then join its neighbours.
-                self.changes.cuts.push(Ref { slot: item.slot, clock: item.clock });
-            }
-        }
+        inside.extend(owner.chains().map(|(_, chain)| chain.last));
+        inside[first..].reverse();
         self.changes.unmark(content);
     }
 

@@ -15,7 +15,7 @@ use crate::item::{Kind, NIL};
 use crate::map::{Map, content_of};
 use crate::structs::{Payload, Structs};
 use crate::transaction::Transaction;
-use crate::value::{New, Value};
+use crate::value::{New, Value, members, spell};
 
 /// A text in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -342,23 +342,16 @@ pub(crate) fn to_xml(doc: &Doc, text: Text) -> String {
         let mut nested: Vec<(&str, &Any)> = attributes.iter().collect();
         nested.sort_by(|left, right| left.0.encode_utf16().cmp(right.0.encode_utf16()));
         for (name, value) in &nested {
-            let mut members = String::new();
-            if let Any::Object(object) = value {
-                let mut entries: Vec<_> = object.iter().collect();
-                entries.sort_by(|left, right| left.0.encode_utf16().cmp(right.0.encode_utf16()));
-                for (key, value) in entries {
-                    let value = match value {
-                        Any::String(text) => text.clone(),
-                        value => lib0::json::stringify(value).unwrap_or_default(),
-                    };
-                    members.push_str(&format!(" {key}=\"{value}\""));
-                }
-            }
+            let members: String = members(value)
+                .into_iter()
+                .map(|(key, value)| format!(" {key}=\"{value}\""))
+                .collect();
             out.push_str(&format!("<{name}{members}>"));
         }
         match inserted {
             Inserted::Text(text) => out.push_str(&text),
-            Inserted::Embed(_) | Inserted::Shared(_) => out.push_str("[object Object]"),
+            Inserted::Embed(value) => out.push_str(&spell(&value)),
+            Inserted::Shared(_) => out.push_str("[object Object]"),
         }
         for (name, _) in nested.iter().rev() {
             out.push_str(&format!("</{name}>"));

@@ -159,7 +159,8 @@ impl Doc {
         }
     }
 
-    /// Lets the undo managers see a transaction before what it deleted is collected.
+    /// Lets the undo managers see a transaction before what it deleted is collected. One that changed nothing is no
+    /// step; Yjs makes it one for a manager of the whole document, and forgets what could be redone.
     fn watch(&mut self, origin: Option<Origin>, now_ms: u64) {
         let structs = &mut self.structs;
         if structs.changes.deletes.is_empty() && structs.changes.touched.is_empty() {

@@ -120,13 +120,11 @@ impl Structs {
         scope.is_empty()
             || self.changes.types.iter().any(|&(changed, _)| {
                 let holder = self.types[changed as usize].item;
-                if holder != NIL && self.items[holder].deleted {
-                    return false;
-                }
-                scope.iter().any(|shared| {
-                    changed == shared.handle()
-                        || (holder != NIL && self.is_inside(holder, shared.handle()))
-                })
+                self.is_observed(changed)
+                    && scope.iter().any(|shared| {
+                        changed == shared.handle()
+                            || (holder != NIL && self.is_inside(holder, shared.handle()))
+                    })
             })
     }
 

@@ -1,6 +1,6 @@
 //! What can be read from a document.
 
-use lib0::Any;
+use lib0::{Any, json};
 
 use crate::array::Array;
 use crate::content::TypeKind;
@@ -120,6 +120,53 @@ impl Value {
             Kind::Gc | Kind::Deleted => Self::Any(Any::Undefined),
         }
     }
+}
+
+/// Writes a value as JavaScript's `String` does, which is how it gets into Yjs's XML.
+pub(crate) fn spell(value: &Any) -> String {
+    match value {
+        Any::Undefined => "undefined".to_owned(),
+        Any::String(text) => text.clone(),
+        Any::BigInt(number) => number.to_string(),
+        Any::Number(number) if number.is_nan() => "NaN".to_owned(),
+        Any::Number(number) if number.is_infinite() => {
+            if *number > 0.0 {
+                "Infinity".to_owned()
+            } else {
+                "-Infinity".to_owned()
+            }
+        }
+        Any::Null | Any::Bool(_) | Any::Number(_) => json::stringify(value).unwrap_or_default(),
+        Any::Bytes(bytes) => bytes.iter().map(u8::to_string).collect::<Vec<String>>().join(","),
+        Any::Array(values) => {
+            let member = |value: &Any| match value {
+                Any::Undefined | Any::Null => String::new(),
+                value => spell(value),
+            };
+            values.iter().map(member).collect::<Vec<String>>().join(",")
+        }
+        Any::Object(_) => "[object Object]".to_owned(),
+    }
+}
+
+/// The members that JavaScript's `for ... in` finds in a value, by name: an object's, and the units of a text.
+pub(crate) fn members(value: &Any) -> Vec<(String, String)> {
+    let numbered = |values: Vec<String>| -> Vec<(String, String)> {
+        values.into_iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
+    };
+    let mut members = match value {
+        Any::Object(object) => {
+            object.iter().map(|(key, value)| (key.to_owned(), spell(value))).collect()
+        }
+        Any::String(text) => {
+            numbered(text.encode_utf16().map(|unit| String::from_utf16_lossy(&[unit])).collect())
+        }
+        Any::Array(values) => numbered(values.iter().map(spell).collect()),
+        Any::Bytes(bytes) => numbered(bytes.iter().map(u8::to_string).collect()),
+        _ => Vec::new(),
+    };
+    members.sort_by(|left, right| left.0.encode_utf16().cmp(right.0.encode_utf16()));
+    members
 }
 
 /// A value to be put into an array or under a key.

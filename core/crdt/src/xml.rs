@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::item::{Kind, NIL};
 use crate::map::Map;
 use crate::transaction::Transaction;
-use crate::value::{New, Shared, Value};
+use crate::value::{New, Shared, Value, spell};
 
 /// An XML element, fragment or hook in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -133,7 +133,10 @@ fn write(doc: &Doc, root: Shared, out: &mut String) {
             out.push_str(&name);
             for key in keys {
                 let value = xml.attribute(doc, &key);
-                let value = value.as_ref().and_then(Value::as_str).unwrap_or_default();
+                let value = match value {
+                    Some(Value::Any(value)) => spell(&value),
+                    _ => String::new(),
+                };
                 out.push_str(&format!(" {key}=\"{value}\""));
             }
             out.push('>');

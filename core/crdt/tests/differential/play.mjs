@@ -168,6 +168,7 @@ export class Play {
           captureTimeout: step.captureMs ?? 0,
           trackedOrigins: new Set(step.origins),
           ignoreRemoteMapChanges: step.ignoreRemote ?? false,
+          captureTransaction: changesAnything,
           doc,
         })
         this.undo.set(step.id, { manager, doc: step.doc })
@@ -239,6 +240,14 @@ export class Play {
     const shared = this.resolve(name, at)
     return shared instanceof Y.Text ? delta(shared) : show(shared)
   }
+}
+
+/** Our undo managers ignore transactions that changed nothing; those of Yjs have to be told. */
+function changesAnything({ deleteSet, beforeState, afterState }) {
+  return (
+    deleteSet.clients.size > 0 ||
+    [...afterState].some(([client, clock]) => beforeState.get(client) !== clock)
+  )
 }
 
 /** A step reads what no step before it has written. */

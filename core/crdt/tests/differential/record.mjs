@@ -1,7 +1,8 @@
 // Records what Yjs does with random scripts, or with a script that a vector file holds.
 //
 // node record.mjs [--seed S] [--scripts N] [--kind KIND]   prints one vector a line, of the seeds S, S + 1 ...
-// node record.mjs --again FILE                             prints the vector of FILE with what Yjs makes of its steps
+// node record.mjs --again FILE                             prints the vector of FILE with what Yjs makes of its steps,
+//                                                          without those that read what none has written
 //
 // The vectors have the format of ../vectors. Each is one run: steps say themselves in which format they are.
 
@@ -39,8 +40,16 @@ if (options.again !== undefined) {
   const vector = JSON.parse(readFileSync(options.again, "utf8"))
   play.rewind()
   const run = new play.Play(vector.docs)
-  for (const step of vector.steps) run.step(step)
-  await print({ ...vector, reference })
+  const steps = vector.steps.filter((step) => {
+    try {
+      run.step(step)
+      return true
+    } catch (error) {
+      if (error instanceof play.Missing) return false
+      throw error
+    }
+  })
+  await print({ ...vector, steps, reference })
 } else {
   const first = Number(options.seed)
   for (let seed = first; seed < first + Number(options.scripts); seed += 1) {

@@ -19,7 +19,7 @@ const ROOTS = {
 }
 
 const WORDS = ["a", "b", "cd", "ef ", "ghi", "\n", "\\alpha ", "\"", "é", "日本", "😀", "x😀y", "👩‍👧"]
-const KEYS = ["k", "l", "7", "long key", "ключ"]
+const KEYS = ["k", "l", "7", "longer-key", "ключ"]
 const ATTRIBUTES = ["bold", "italic", "color"]
 const FORMATS = ["v1", "v2"]
 
@@ -167,7 +167,7 @@ class Script {
 
   /** A play with a copy of one document, to look at: asking for roots may change what the document does. */
   copy(doc) {
-    const copy = new Play({ [doc]: { client: 1, roots: this.roots } })
+    const copy = new Play({ [doc]: { client: 0, roots: this.roots } })
     Y.applyUpdate(copy.doc(doc), Y.encodeStateAsUpdate(this.play.doc(doc)))
     return copy
   }

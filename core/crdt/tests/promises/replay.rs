@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crdt::{
-    Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Inserted, New, Object, Options, Origin, Shared,
-    Snapshot, StateVector, Text, UndoManager, UndoOptions, Value, update,
+    Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Inserted, New, Object, Options, Origin,
+    Shared, Snapshot, StateVector, Text, UndoManager, UndoOptions, Value, update,
 };
 use serde_json::Value as Json;
 
@@ -130,7 +130,9 @@ impl Run {
 
     fn slot(&self, name: &str, v1: bool) -> Vec<u8> {
         let slot = &self.slots[name];
-        slot[usize::from(!v1)].clone().unwrap_or_else(|| panic!("{name} is not there in this format"))
+        slot[usize::from(!v1)]
+            .clone()
+            .unwrap_or_else(|| panic!("{name} is not there in this format"))
     }
 
     fn moment(&self, bytes: &[u8], v1: bool) -> Snapshot {
