@@ -150,6 +150,37 @@ fn a_folder_is_hosted_from_here_and_followed_live() {
 }
 
 #[test]
+fn killed_at_any_moment_it_goes_on_where_it_was() {
+    let desk = Desk::new();
+    let (_server, address) = server(&desk);
+    desk.write("ann/main.tex", "start\n");
+    let share = ["share", "ann", "--once", "--server", &address];
+    let link = done(desk.quire("ann").args(share));
+    done(desk.quire("bo").args(["join", link.trim(), "bo", "--once"]));
+    for round in 0..5 {
+        let mut running = Running::start(desk.quire("ann").args(["sync", "ann"]));
+        running.said("Connect");
+        let text = desk.read("ann/main.tex");
+        desk.write("ann/main.tex", &format!("{text}ann {round}\n"));
+        let text = desk.read("bo/main.tex");
+        desk.write("bo/main.tex", &format!("bo {round}\n{text}"));
+        done(desk.quire("bo").args(["sync", "bo", "--once"]));
+        // Somewhere between noticing the change and having it written and sent.
+        std::thread::sleep(std::time::Duration::from_millis(60 * round));
+        drop(running);
+        done(desk.quire("ann").args(["sync", "ann", "--once"]));
+        done(desk.quire("bo").args(["sync", "bo", "--once"]));
+        let text = desk.read("ann/main.tex");
+        assert_eq!(text, desk.read("bo/main.tex"));
+        for before in 0..=round {
+            for who in ["ann", "bo"] {
+                assert_eq!(text.matches(&format!("{who} {before}\n")).count(), 1, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_link_of_a_hosted_paper_stays_valid() {
     let desk = Desk::new();
     desk.write("ann/main.tex", "one\n");

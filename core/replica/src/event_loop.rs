@@ -334,6 +334,7 @@ impl EventLoop {
             Event::Secret(reply) => answer(&reply, self.secret()),
             Event::Level(deadline, reply) => {
                 self.mirror.scan(&mut self.documents, now, false);
+                self.mirror.hurry(now);
                 self.levels.push(Waiter { deadline, reply });
             }
             Event::Joined(deadline, reply) => self.joins.push(Waiter { deadline, reply }),
