@@ -9,6 +9,7 @@ mod rows;
 mod trace;
 
 mod crdt;
+mod keystroke;
 mod store;
 
 use anyhow::Result;
@@ -30,6 +31,8 @@ struct Arguments {
 enum Bench {
     /// What does one edit cost: a transaction with its V1 update event, beside yrs?
     Crdt(crdt::Arguments),
+    /// How long is the way of one keystroke, from an editor here to an editor there?
+    Keystroke(keystroke::Arguments),
     /// What does it cost to keep a document: appended updates, against bare writes and syncs?
     Store(store::Arguments),
 }
@@ -38,6 +41,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let rows = match arguments.bench {
         Bench::Crdt(of) => crdt::run(&of)?,
+        Bench::Keystroke(of) => keystroke::run(&of)?,
         Bench::Store(of) => store::run(&of)?,
     };
     rows.print();
