@@ -253,6 +253,29 @@ async fn closed_and_opened_again_it_is_the_same_text_and_place() {
 }
 
 #[tokio::test]
+async fn beyond_this_computer_the_link_carries_the_certificate() {
+    let (ada, ben) = people("beyond_this_computer_the_link_carries_the_certificate");
+    let a = ada.open().await;
+    let link = a.share_at("127.0.0.1").await;
+    let (_, secret) = link.split_once('#').unwrap();
+    let (_, fingerprint) = secret.split_once('.').expect("a fingerprint stands in the link");
+    assert_eq!(fingerprint.len(), 64);
+    let other: String = fingerprint.chars().rev().collect();
+    let into = ben.folder().display().to_string();
+    let wrong = link.replace(fingerprint, &other);
+    refused(&ben, &["--join", &wrong, "--into", &into], "another certificate");
+    let b = ben.join(&link).await;
+    b.until_text("the paper", |text| text == MAIN).await;
+    b.focus().await;
+    b.go_to_end_of_line(3).await;
+    b.keys(" Unheard.").await;
+    let wanted = MAIN.replace("night.", "night. Unheard.");
+    until_same((&a, &b), (&ada, &ben), "Ben's word", |text| text == wanted).await;
+    b.close().await;
+    a.close().await;
+}
+
+#[tokio::test]
 async fn a_page_that_is_loaded_anew_goes_on_where_it_was() {
     let (ada, ben) = people("a_page_that_is_loaded_anew_goes_on_where_it_was");
     let (a, b) = pair(&ada, &ben).await;

@@ -291,10 +291,26 @@ impl Window {
         found.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Shares the paper from this computer and returns the link that the dialog shows.
+    /// Shares the paper from this computer, for this computer, and returns the link that the
+    /// dialog shows.
     pub(crate) async fn share(&self) -> String {
         self.click("share-button").await;
         self.click("share-start").await;
+        self.shown_link().await
+    }
+
+    /// Shares the paper from this computer, for those who reach it by an address.
+    pub(crate) async fn share_at(&self, address: &str) -> String {
+        self.click("share-button").await;
+        self.click("share-network").await;
+        self.script("document.querySelector('[data-testid=\"share\"] .question input').focus()")
+            .await;
+        self.keys(address).await;
+        self.click("share-start").await;
+        self.shown_link().await
+    }
+
+    async fn shown_link(&self) -> String {
         let link = "return document.querySelector('[data-testid=\"share-link\"]')?.value ?? ''";
         self.until("a link", async |window: &Self| {
             window.script(link).await.as_str().is_some_and(|link| link.starts_with("quire://"))
