@@ -72,11 +72,13 @@ impl Person {
 #[derive(Debug)]
 pub(crate) struct Window {
     client: Client,
-    driver: Ended,
     person: Person,
+    pid: u32,
+    /// Held until the window is dropped.
+    _driver: Ended,
 }
 
-/// A program of ours that ends with the test, also with a failed one.
+/// The driver; ends with the test, also with a failed one.
 #[derive(Debug)]
 struct Ended(Child);
 
@@ -84,6 +86,15 @@ impl Drop for Ended {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        // A driver that is killed leaves its program behind.
+        if self.is_running() {
+            end(self.pid, "-KILL");
+        }
     }
 }
 
@@ -124,7 +135,9 @@ impl Window {
             .connect(&format!("http://127.0.0.1:{port}"))
             .await
             .unwrap_or_else(|problem| panic!("{}'s window did not open: {problem}", person.name));
-        let window = Self { client, driver, person: person.clone() };
+        let pid = fs::read_to_string(person.data_dir().join("app.pid")).unwrap();
+        let pid = pid.trim().parse().unwrap();
+        let window = Self { client, person: person.clone(), pid, _driver: driver };
         window.client.set_window_rect(0, 0, 1440, 900).await.unwrap();
         window.until_ready().await;
         window
@@ -346,42 +359,39 @@ impl Window {
     /// Closes the window and waits until the program has ended. The system's word is used for it:
     /// `WebDriver` ends a program at once together with its last window.
     pub(crate) async fn close(self) {
-        let pid = self.pid();
-        end(pid, "-TERM");
-        let ended = self.has_ended(pid).await;
-        drop(self.driver);
+        end(self.pid, "-TERM");
+        let ended = self.has_ended().await;
         assert!(ended, "{}: the program goes on after its last window", self.person.name);
     }
 
     /// Ends the program at once, as a crash does, in the middle of typing `text`.
     pub(crate) async fn kill_while_typing(self, text: &str) {
-        let pid = self.pid();
         let typing = self.client.perform_actions(typed(text));
         let killing = async {
             tokio::time::sleep(PAUSE).await;
-            end(pid, "-KILL");
+            end(self.pid, "-KILL");
         };
         // What is typed into a program that ends has no answer.
         let (typed, ()) = tokio::join!(typing, killing);
         drop(typed);
-        self.has_ended(pid).await;
-        drop(self.driver);
+        assert!(self.has_ended().await, "{}: killed, but it goes on", self.person.name);
     }
 
-    fn pid(&self) -> u32 {
-        let path = self.person.data_dir().join("app.pid");
-        fs::read_to_string(path).unwrap().trim().parse().unwrap()
-    }
-
-    async fn has_ended(&self, pid: u32) -> bool {
+    async fn has_ended(&self) -> bool {
         let started = Instant::now();
-        while is_running(pid) {
-            if started.elapsed() > Duration::from_secs(10) {
+        while self.is_running() {
+            if started.elapsed() > DEADLINE {
                 return false;
             }
             tokio::time::sleep(PAUSE).await;
         }
         true
+    }
+
+    /// Is it this program of this person, and not another that got its number?
+    fn is_running(&self) -> bool {
+        let line = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(&self.person.data_dir().display().to_string())
     }
 
     async fn script(&self, script: &str) -> Value {
@@ -421,12 +431,6 @@ fn typed(text: &str) -> KeyActions {
 
 fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
-}
-
-fn is_running(pid: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/stat"));
-    // One that has ended but was not waited for is a zombie.
-    status.is_ok_and(|status| !status.rsplit(')').next().unwrap_or_default().starts_with(" Z"))
 }
 
 fn end(pid: u32, signal: &str) {
