@@ -336,3 +336,63 @@ fn a_wrong_link_is_refused_and_leaves_nothing_behind() {
     let data = room.dirs.path().join("eve-data");
     assert!(!data.exists() || files_below(&data).is_empty(), "no store is left");
 }
+
+/// A small generator, so that a failure is the same every time.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+#[test]
+fn three_authors_and_a_flaky_link_lose_no_word_and_double_none() {
+    let mut room = Room::new();
+    let (mut ann, mut bo) = room.two(&[("main.tex", b"start\n"), ("other.tex", b"start\n")]);
+    let seed = std::env::var("QUIRE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    let mut chance = Chance(seed);
+    let mut words = Vec::new();
+    for round in 0..120_u64 {
+        let path = if chance.below(3) == 0 { "other.tex" } else { "main.tex" };
+        let word = format!("w{round}-");
+        match chance.below(10) {
+            0 => bo.replica().set_offline(true),
+            1 | 2 => bo.replica().set_offline(false),
+            3 if round % 2 == 0 => {
+                room.hosting.stop();
+                room.hosting.start_again();
+            }
+            4 => {
+                // Another program appends a line on Ann's disk.
+                ann.level_here();
+                let mut text = ann.disk(path).unwrap();
+                text.extend_from_slice(format!("{word}\n").as_bytes());
+                ann.write(path, text);
+                words.push((path, word));
+            }
+            5 | 6 | 7 => {
+                bo.insert(path, "start", &word);
+                words.push((path, word));
+            }
+            _ => {
+                ann.insert(path, "start", &word);
+                words.push((path, word));
+            }
+        }
+    }
+    bo.replica().set_offline(false);
+    ann.wait_sent();
+    bo.wait_sent();
+    same_folders(&ann, &bo);
+    for path in ["main.tex", "other.tex"] {
+        let text = ann.text(path);
+        bo.wait_text(path, &text);
+        assert_eq!(ann.disk(path).unwrap(), text.as_bytes());
+        for (_, word) in words.iter().filter(|(in_path, _)| *in_path == path) {
+            assert_eq!(text.matches(word.as_str()).count(), 1, "{word} in {path}: {text}");
+        }
+    }
+}

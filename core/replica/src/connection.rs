@@ -171,7 +171,10 @@ impl Connection {
     pub(crate) fn set_offline(&mut self, offline: bool) {
         self.link.set_offline(offline);
         if !offline {
-            self.state = State::Connecting;
+            // Off and on at once may never reach the link: then all is as it was.
+            if self.wire.is_none() {
+                self.state = State::Connecting;
+            }
             self.link.retry_now();
         }
     }
@@ -565,9 +568,7 @@ impl Connection {
     }
 
     fn blobs_to_send<'a>(&'a self, documents: &'a Documents) -> impl Iterator<Item = &'a str> {
-        documents
-            .blobs()
-            .filter(|hash| !self.there.contains(*hash) && documents.store().has_blob(hash))
+        documents.blobs().filter(|hash| !self.there.contains(*hash) && documents.has_blob(hash))
     }
 
     fn move_blobs(&mut self, documents: &Documents, now: Instant) {
@@ -608,7 +609,7 @@ impl Connection {
             BlobEvent::Here(hash, bytes) => {
                 self.travelling.remove(&hash);
                 self.failing.remove(&hash);
-                documents.store().put_blob(&bytes)?;
+                documents.put_blob(&bytes)?;
                 self.there.insert(hash);
                 self.received_ms = Some(wall_ms());
                 round.arrived = true;

@@ -97,6 +97,9 @@ pub(crate) struct Documents {
     places: BTreeMap<FileId, Place>,
     /// Texts that have come whole, so that an empty one is meant to be empty.
     received: BTreeSet<FileId>,
+    /// Those of the paper's figures whose bytes are here: asking the disk costs too much at each
+    /// key press.
+    blobs_here: BTreeSet<String>,
     /// Entries that somebody else removed, until asked for.
     removed_by_others: Vec<(FileId, Entry)>,
     news: Vec<News>,
@@ -122,6 +125,7 @@ impl Documents {
             entries: BTreeMap::new(),
             places: BTreeMap::new(),
             received: BTreeSet::new(),
+            blobs_here: BTreeSet::new(),
             removed_by_others: Vec::new(),
             news: Vec::new(),
         };
@@ -185,9 +189,34 @@ impl Documents {
         })
     }
 
+    /// Are the bytes of this figure here?
+    pub(crate) fn has_blob(&self, hash: &str) -> bool {
+        self.blobs_here.contains(hash)
+    }
+
+    /// Returns a figure's bytes; `None` when they are not here, or were damaged and are to be
+    /// fetched again.
+    pub(crate) fn get_blob(&mut self, hash: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let bytes = match self.store.get_blob(hash) {
+            Err(StoreError::BlobDamaged { .. }) => None,
+            other => other?,
+        };
+        if bytes.is_none() {
+            self.blobs_here.remove(hash);
+        }
+        Ok(bytes)
+    }
+
+    /// Keeps a figure's bytes; returns its hash.
+    pub(crate) fn put_blob(&mut self, bytes: &[u8]) -> Result<String, StoreError> {
+        let hash = self.store.put_blob(bytes)?;
+        self.blobs_here.insert(hash.clone());
+        Ok(hash)
+    }
+
     /// Returns the hashes of figures that the paper needs and that are not here.
     pub(crate) fn missing_blobs(&self) -> BTreeSet<String> {
-        self.blobs().filter(|hash| !self.store.has_blob(hash)).map(str::to_owned).collect()
+        self.blobs().filter(|hash| !self.has_blob(hash)).map(str::to_owned).collect()
     }
 
     pub(crate) fn doc(&self, name: Name) -> Option<&Doc> {
@@ -317,6 +346,9 @@ impl Documents {
             self.removed_by_others.extend(gone);
         }
         self.places = places(&self.entries);
+        let unknown = self.blobs().filter(|hash| !self.has_blob(hash) && self.store.has_blob(hash));
+        let found: Vec<String> = unknown.map(str::to_owned).collect();
+        self.blobs_here.extend(found);
         let texts: Vec<FileId> = self
             .entries
             .iter()

@@ -561,8 +561,8 @@ impl Mirror {
         self.keep_with(documents, file, on_disk, on_disk_text.to_owned())
     }
 
-    fn put_blob(documents: &Documents, bytes: &[u8]) -> Result<Kind, Failure> {
-        let hash = documents.store().put_blob(bytes)?;
+    fn put_blob(documents: &mut Documents, bytes: &[u8]) -> Result<Kind, Failure> {
+        let hash = documents.put_blob(bytes)?;
         Ok(Kind::Blob { hash, bytes: bytes.len() as u64 })
     }
 
@@ -845,7 +845,7 @@ impl Mirror {
                     Err(error) => return Ok(Err(Some(format!("Not on disk: {error}.")))),
                 }
             }
-            Kind::Blob { hash, .. } => match documents.store().get_blob(hash)? {
+            Kind::Blob { hash, .. } => match documents.get_blob(hash)? {
                 Some(bytes) => (bytes, String::new()),
                 None => return Ok(Ok(())),
             },
@@ -1056,7 +1056,7 @@ impl Mirror {
 fn is_here(documents: &Documents, file: FileId) -> bool {
     match documents.entries().get(&file).map(|entry| &entry.kind) {
         Some(Kind::Text { .. }) => documents.has_content(file) || documents.is_received(file),
-        Some(Kind::Blob { hash, .. }) => documents.store().has_blob(hash),
+        Some(Kind::Blob { hash, .. }) => documents.has_blob(hash),
         None => false,
     }
 }

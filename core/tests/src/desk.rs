@@ -274,6 +274,21 @@ impl Desk {
         self.replica().level(PATIENCE).expect("everything becomes level");
     }
 
+    /// Waits until what the windows show is on disk, whatever the server does.
+    pub fn level_here(&self) {
+        for (path, editor) in &self.open {
+            let window = self.seen().windows[editor].clone();
+            if window.closed.is_none() {
+                let text = String::from_utf16(&window.units).expect("no pair is split");
+                self.wait(&format!("{path} on disk"), |desk| {
+                    let newest = desk.seen().windows[editor].version;
+                    let same = desk.disk(path).as_deref() == Some(text.as_bytes());
+                    (same || newest != window.version).then_some(())
+                });
+            }
+        }
+    }
+
     /// Where a file is on disk.
     pub fn path(&self, path: &str) -> PathBuf {
         self.config.folder.join(path)
