@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lib0::Any;
 use lib0::any::Object;
 
-use crate::content::Content;
+use crate::content::{Content, TypeKind};
 use crate::error::Error;
 use crate::item::{Kind, NIL, Ref};
 use crate::structs::{Payload, Structs};
@@ -154,6 +154,9 @@ impl Walk {
 
     /// Starts between two neighbours, with the formats that Yjs sees there when none is given: all, or, as long as it
     /// does not know that the text has any, those that were made in one run with what stands there.
+    ///
+    /// In the second case Yjs starts from a place where it searched before, so what it does hangs on earlier edits and
+    /// even on what was read. That is not copied: the rule here needs nothing but the document, and any choice merges.
     pub(crate) fn near(structs: &Structs, parent: u32, left: u32, right: u32) -> Self {
         if structs.types[parent as usize].has_formats {
             return Self::from_start(structs, parent, left, right);
@@ -480,7 +483,10 @@ impl Structs {
     /// Looks what is to be cleaned after a remote transaction; `None` if no formatted text changed.
     pub(crate) fn find_cleaning(&self) -> Option<Cleaning> {
         let concerned = self.changes.types.iter().any(|&(parent, _)| {
-            self.types[parent as usize].has_formats && self.is_observed(parent)
+            let owner = &self.types[parent as usize];
+            // What a root is that nobody has asked for is not known yet.
+            let is_text = matches!(owner.kind, TypeKind::Text | TypeKind::XmlText);
+            owner.has_formats && is_text && self.is_observed(parent)
         });
         if !concerned {
             return None;

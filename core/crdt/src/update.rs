@@ -342,7 +342,8 @@ fn merge<'a, D: Decoder<'a>, E: Encoder>(updates: &[&'a [u8]]) -> Result<Vec<u8>
 ///
 /// The comparison is not consistent: of an item and a collected block with the same id each comes before the other.
 /// Which of them is taken then depends on how V8 sorts short arrays (it finds the first run, reverses it if it
-/// descends, and inserts the others by halving), so that is what is done here.
+/// descends, and inserts the others by halving), so that is what is done here. Of 64 and more it merges runs, which is
+/// not copied: there another engine than V8 differs as well, and either block says the same to whoever applies it.
 fn sort(sources: &mut [Source<'_>]) {
     let before = |left: &Source<'_>, right: &Source<'_>| match (&left.current, &right.current) {
         (Some(left), Some(right)) => {
