@@ -6,4 +6,6 @@ mod access;
 mod desk;
 mod figures;
 mod lifecycle;
+mod limits;
+mod logs;
 mod rooms;
