@@ -26,8 +26,11 @@ pub type OnDurable = Box<dyn Fn(Result<Lsn, StoreError>) + Send>;
 /// A full queue does not wait for the window's end.
 const FULL_QUEUE: usize = 256 << 10;
 
-/// Updates of one document are merged up to this size; larger ones cost more than they save.
+/// Updates of one document are merged up to this size and this many: more cost more than they
+/// save. Typed letters, each in an update of its own, take 0.7 us each to merge in 32s or 64s and
+/// 9 us in 2048s, for 3 % fewer bytes.
 const MERGE_UP_TO: usize = 64 << 10;
+const MERGE_AT_MOST: usize = 64;
 
 /// A segment with more than this is followed by a new one at closing.
 const CLOSE_AT_MOST: u64 = 256 << 10;
@@ -629,7 +632,7 @@ fn merge(queued: Vec<Queued>) -> Vec<Queued> {
 /// Returns how many of the first updates may become one, at least one.
 fn mergeable(updates: &[Queued]) -> usize {
     let mut total = 0;
-    let fits = updates.iter().take_while(|queued| {
+    let fits = updates.iter().take(MERGE_AT_MOST).take_while(|queued| {
         total += queued.payload.len();
         total <= MERGE_UP_TO
     });
