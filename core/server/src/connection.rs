@@ -37,6 +37,8 @@ const PING_EVERY: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_mins(1);
 /// How long the last words may take.
 const FAREWELL: Duration = Duration::from_secs(5);
+/// What the shortest message costs of a socket's credit: its acknowledgement takes room, too.
+const MIN_COST: usize = 1 << 10;
 /// How many rooms may be refused before the socket is closed.
 const MAX_DENIED: u32 = 8;
 
@@ -373,7 +375,14 @@ impl Connection<'_> {
     /// Tells a room's paper what was said, when this socket has credit for so many bytes.
     async fn say(&mut self, address: String, what: Said, byte_len: usize) -> Result<(), Closing> {
         let Ok((paper, room)) = split(&address) else { return Ok(()) };
-        let cost = u32::try_from(byte_len.clamp(64, self.limits.message)).unwrap_or(u32::MAX);
+        let all = self.limits.message;
+        let cost = match what {
+            // Short questions with long answers: one at a time, so that what waits for this
+            // reader is looked at before the next.
+            Said::StateVector(_) | Said::AwarenessQuery => all,
+            Said::Update(_) | Said::Awareness(_) => byte_len.clamp(MIN_COST.min(all), all),
+        };
+        let cost = u32::try_from(cost).unwrap_or(u32::MAX);
         let Ok(permit) = self.credit.clone().acquire_many_owned(cost).await else {
             return Ok(());
         };

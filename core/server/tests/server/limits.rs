@@ -141,3 +141,39 @@ async fn bytes_of_one_figure() {
     assert!(matches!(large, Err(PapersError::Refused { .. })), "{large:?}");
     running.stop().await;
 }
+
+/// A question of a few bytes has an answer of half a megabyte: who asks and does not read waits.
+#[tokio::test]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "the kernel knows how much memory is used")]
+async fn questions_whose_answers_nobody_reads() {
+    let resident_kb = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let (running, _dir) = start(|_| {}).await;
+    let mut ann = socket(&running).await.unwrap();
+    say(&mut ann, token(), ROOM).await;
+    let mut update = vec![1, 1, 7, 0, 4, 1, 4];
+    update.extend_from_slice(b"text");
+    lib0::write_var_str(&mut update, &"(".repeat(500_000));
+    update.push(0);
+    say(&mut ann, Message::Update(&update), ROOM).await;
+    assert_eq!(answer(&mut ann).await, Some(true));
+    let before = resident_kb();
+    let mut eve = socket(&running).await.unwrap();
+    say(&mut eve, token(), ROOM).await;
+    for _ in 0..1_000 {
+        say(&mut eve, Message::Step1(&[0]), ROOM).await;
+    }
+    // What the paper has to do for eve, it does before what comes later.
+    for _ in 0..100 {
+        say(&mut ann, Message::Step2(&[0, 0]), ROOM).await;
+        assert_eq!(answer(&mut ann).await, Some(true));
+    }
+    let grown = resident_kb().saturating_sub(before);
+    assert!(grown < 150_000, "{grown} KB");
+    drop(eve);
+    running.stop().await;
+}
