@@ -294,7 +294,7 @@ impl Paper {
             return;
         }
         let waiting_before = room.waiting_bytes();
-        match room.update(seat, update) {
+        match room.update(seat, update, self.limits.waiting) {
             Ok(written) => {
                 if let Some(written) = written {
                     self.newest = Some(written.lsn);
@@ -315,15 +315,12 @@ impl Paper {
             }
             Err(Refusal::NotKept(error)) => {
                 tracing::error!(paper = self.id, room = name, %error, "a change was not kept");
-                let Some(member) = room.member(seat) else { return };
-                match member.framing {
-                    Framing::OneRoom => member.outbox.close(1011, "the change was not kept"),
-                    Framing::ManyRooms => member.outbox.push(frame(
-                        Framing::ManyRooms,
-                        &seat.address,
-                        &Message::SyncStatus { taken: false },
-                    )),
-                }
+                not_taken(room, seat, "the change was not kept");
+            }
+            Err(Refusal::TooMuchWaits) => {
+                tracing::info!(paper = self.id, room = name, "too much waits for others");
+                room.ask(seat);
+                not_taken(room, seat, "too many changes wait for others");
             }
         }
     }
@@ -362,6 +359,18 @@ impl Paper {
         // A stalled log tries again, and the acknowledgements wait; a poisoned one never will.
         if !matches!(error, StoreError::Stalled { .. }) {
             self.broken = true;
+        }
+    }
+}
+
+/// Says that a change was not taken: by a status, or where the framing has none by closing.
+fn not_taken(room: &Room, seat: &Seat, reason: &'static str) {
+    let Some(member) = room.member(seat) else { return };
+    let status = Message::SyncStatus { taken: false };
+    match member.framing {
+        Framing::OneRoom => member.outbox.close(1011, reason),
+        Framing::ManyRooms => {
+            member.outbox.push(frame(Framing::ManyRooms, &seat.address, &status));
         }
     }
 }

@@ -57,6 +57,8 @@ pub(crate) enum Refusal {
     Malformed(StoreError),
     /// It could not be kept.
     NotKept(StoreError),
+    /// It would wait for others, and so much waits already that it is not taken in.
+    TooMuchWaits,
 }
 
 impl Member {
@@ -169,12 +171,17 @@ impl Room {
         }
     }
 
-    /// Applies a member's change, and passes on what it did.
+    /// Applies a member's change, and passes on what it did; at most `waiting_limit` bytes are
+    /// let wait for others.
     pub(crate) fn update(
         &mut self,
         from: &Seat,
         update: &[u8],
+        waiting_limit: usize,
     ) -> Result<Option<Written>, Refusal> {
+        if self.waiting_bytes() + update.len() > waiting_limit && self.would_wait(update) {
+            return Err(Refusal::TooMuchWaits);
+        }
         // What a member has is known only before the change.
         let mut before = None;
         for (seat, member) in &mut self.members {
@@ -191,6 +198,17 @@ impl Room {
             self.fan_out(from, &Message::Update(&written.update));
         }
         Ok(written)
+    }
+
+    /// Whether a change follows something of its own authors that is not here.
+    ///
+    /// It may wait for others' too; that is found when it is applied.
+    fn would_wait(&self, update: &[u8]) -> bool {
+        let doc = self.document.doc();
+        let Ok(info) = crdt::update::info_v1(update) else { return false };
+        let state = doc.state_vector();
+        info.missing > 0
+            || info.clients.iter().any(|(client, first, ..)| *first > state.get(*client))
     }
 
     /// Says a change to everybody but its author, each framing made once.

@@ -114,22 +114,36 @@ async fn bytes_that_wait_for_others() {
     let mut ann = socket(&running).await.unwrap();
     say(&mut ann, token(), ROOM).await;
     // Insertions after something that never came: taken (and kept), but not without end.
-    let mut taken = 0;
-    for clock in 0..100_u64 {
-        let mut update = vec![1, 1, 7];
-        lib0::write_var_u64(&mut update, 1_000 + clock * 100);
-        update.extend_from_slice(&[0x84, 9, 5]);
-        lib0::write_var_str(&mut update, &"(".repeat(90));
-        update.push(0);
-        say(&mut ann, Message::Update(&update), ROOM).await;
-        match answer(&mut ann).await {
-            Some(true) => taken += 1,
-            Some(false) => panic!("refused, not closed"),
-            None => break,
-        }
+    let mut answers = Vec::new();
+    for clock in 0..30 {
+        say(&mut ann, Message::Update(&insertion(1_000 + clock * 100)), ROOM).await;
+        answers.push(answer(&mut ann).await.expect("the socket stays open"));
     }
-    assert!((5..20).contains(&taken), "{taken}");
+    let taken = answers.iter().take_while(|taken| **taken).count();
+    assert!((5..20).contains(&taken), "{answers:?}");
+    assert!(answers[taken..].iter().all(|taken| !taken), "{answers:?}");
+    // Of what has nothing missing, any amount is taken.
+    for clock in 0..5 {
+        say(&mut ann, Message::Update(&insertion(clock * 90)), ROOM).await;
+        assert_eq!(answer(&mut ann).await, Some(true));
+    }
     running.stop().await;
+}
+
+/// Ninety characters of client 7, from this clock on; after the character before it.
+fn insertion(clock: u64) -> Vec<u8> {
+    let mut update = vec![1, 1, 7];
+    lib0::write_var_u64(&mut update, clock);
+    if clock == 0 {
+        update.extend_from_slice(&[4, 1, 4]);
+        update.extend_from_slice(b"text");
+    } else {
+        update.extend_from_slice(&[0x84, 7]);
+        lib0::write_var_u64(&mut update, clock - 1);
+    }
+    lib0::write_var_str(&mut update, &"(".repeat(90));
+    update.push(0);
+    update
 }
 
 #[tokio::test]
