@@ -273,7 +273,7 @@ pub(crate) fn join_asking(app: &AppHandle, desk: &Desk, link: &str) -> Answer<()
 
 /// Shows an open paper's window.
 pub(crate) fn show(app: &AppHandle, paper: &OpenPaper, desk: &Desk) -> Answer<()> {
-    windows::paper(app, paper, desk.data_dir())
+    windows::paper(app, paper, desk)
         .map_err(|problem| format!("The window could not be opened: {problem}."))
 }
 

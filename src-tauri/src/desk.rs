@@ -12,7 +12,7 @@ use store::disk::{Disk as _, RealDisk};
 
 use crate::events::Outlet;
 use crate::hosting::{self, Hosted, Hosting};
-use crate::settings::{Kept, Recent};
+use crate::settings::{Frame, Kept, Recent};
 use crate::shapes::{Paper, Person, RecentPaper, ShareWhere, Sharing, Start};
 
 /// The app's state.
@@ -62,6 +62,18 @@ impl Desk {
     /// Returns the data folder.
     pub(crate) fn data_dir(&self) -> &Path {
         &self.data_dir
+    }
+
+    /// Returns how the last paper's window stood.
+    pub(crate) fn frame(&self) -> Option<Frame> {
+        lock(&self.kept).now().window
+    }
+
+    /// Notes how a paper's window stands.
+    pub(crate) fn set_frame(&self, frame: Frame) {
+        if let Err(problem) = self.remember(|settings| settings.window = Some(frame)) {
+            tracing::warn!(problem, "the window's size can't be kept");
+        }
     }
 
     /// Returns what the start window shows.

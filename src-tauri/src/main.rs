@@ -198,6 +198,8 @@ fn on_event(app: &AppHandle, event: RunEvent) {
             if let Ok(replica::Saved::Failed { problem }) = saved {
                 api.prevent_close();
                 ask_before_loss(app, label, &problem);
+            } else if let Some(frame) = windows::frame(app, &label) {
+                desk.set_frame(frame);
             }
         }
         WindowEvent::Destroyed => {

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 50;
 const LIMIT: u64 = 1 << 20;
 
 /// Everything remembered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Settings {
     /// Who sits here; `None` until somebody said so.
@@ -27,6 +27,19 @@ pub(crate) struct Settings {
     pub recent: Vec<Recent>,
     /// The papers that this app hosts, by their ids.
     pub hosted: BTreeMap<String, Hosted>,
+    /// How the last paper's window stood when it was closed.
+    pub window: Option<Frame>,
+}
+
+/// How a window stands. Where it stands is left to whoever manages windows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Frame {
+    /// In logical pixels.
+    pub width: f64,
+    /// In logical pixels.
+    pub height: f64,
+    /// Does it fill the screen?
+    pub maximized: bool,
 }
 
 /// A paper that was open.

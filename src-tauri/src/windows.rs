@@ -11,10 +11,14 @@ use tauri::{
 };
 
 use crate::arguments::Half;
-use crate::desk::OpenPaper;
+use crate::desk::{Desk, OpenPaper};
+use crate::settings::Frame;
 
 /// The start window's label.
 pub(crate) const START: &str = "start";
+
+/// Nothing fits into less.
+const LEAST: (f64, f64) = (640.0, 420.0);
 
 /// Shows the start window.
 pub(crate) fn start(app: &AppHandle, data_dir: &Path) -> tauri::Result<()> {
@@ -41,17 +45,30 @@ pub(crate) fn to_half(app: &AppHandle, paper: &OpenPaper, half: Half) -> tauri::
 }
 
 /// Shows an open paper's window; the start window has done its work then.
-pub(crate) fn paper(app: &AppHandle, paper: &OpenPaper, data_dir: &Path) -> tauri::Result<()> {
+pub(crate) fn paper(app: &AppHandle, paper: &OpenPaper, desk: &Desk) -> tauri::Result<()> {
     if let Some(window) = app.get_webview_window(&paper.label) {
         window.unminimize()?;
         return window.set_focus();
     }
     let title = format!("{} \u{2013} Quire", paper.title);
-    build(app, &paper.label, &title, data_dir, (1280.0, 820.0))?;
+    let frame = desk.frame().unwrap_or(Frame { width: 1280.0, height: 820.0, maximized: false });
+    let size = (frame.width.max(LEAST.0), frame.height.max(LEAST.1));
+    let window = build(app, &paper.label, &title, desk.data_dir(), size)?;
+    if frame.maximized {
+        window.maximize()?;
+    }
     if let Some(start) = app.get_webview_window(START) {
         start.close()?;
     }
     Ok(())
+}
+
+/// Returns how a window stands now.
+pub(crate) fn frame(app: &AppHandle, label: &str) -> Option<Frame> {
+    let window = app.get_webview_window(label)?;
+    let size = window.inner_size().ok()?.to_logical(window.scale_factor().ok()?);
+    let maximized = window.is_maximized().ok()?;
+    Some(Frame { width: size.width, height: size.height, maximized })
 }
 
 fn build(
@@ -64,7 +81,7 @@ fn build(
     let window = WebviewWindowBuilder::new(app, label, WebviewUrl::App("index.html".into()))
         .title(title)
         .inner_size(width, height)
-        .min_inner_size(640.0, 420.0)
+        .min_inner_size(LEAST.0, LEAST.1)
         // Two people on one machine must not share what a browser keeps.
         .data_directory(data_dir.join("webview"))
         .on_navigation(|url| url.scheme() == "tauri" || (url.host_str() == Some("tauri.localhost")))

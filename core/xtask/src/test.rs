@@ -85,7 +85,8 @@ fn page() -> Result<Counts> {
 fn end_to_end() -> Result<Counts> {
     run::build()?;
     let display = display::Virtual::start()?;
-    let runtime = workspace::target().join("e2e").join("runtime");
+    let pictures = workspace::target().join("e2e");
+    let runtime = pictures.join("runtime");
     fs::create_dir_all(&runtime)?;
     private(&runtime)?;
     let mut command = Command::new(env!("CARGO"));
@@ -94,13 +95,16 @@ fn end_to_end() -> Result<Counts> {
         // One after the other: they share one display and are about what a person sees.
         .args(["--test-threads", "1"])
         .env("QUIRE_APP", workspace::built("quire-app"))
+        .env("QUIRE_E2E_DIR", &pictures)
         .env("DISPLAY", display.name())
         .env("XDG_RUNTIME_DIR", &runtime)
         .env("NO_AT_BRIDGE", "1")
         .env_remove("WAYLAND_DISPLAY")
         .env_remove("DBUS_SESSION_BUS_ADDRESS")
         .current_dir(workspace::root());
-    step::count("The app, end to end", &mut command)
+    let counts = step::count("The app, end to end", &mut command)?;
+    println!("Pictures of the windows are in {}", pictures.display());
+    Ok(counts)
 }
 
 #[cfg(unix)]
