@@ -313,4 +313,25 @@ mod tests {
         txn.commit();
         assert!(anchors.iter().all(|anchor| anchor.resolve(&doc) == Some(0)));
     }
+
+    #[test]
+    fn anchors_in_a_deleted_text_are_nowhere() {
+        use crate::Assoc;
+        for gc in [false, true] {
+            let options = Options { gc, seed: 0 };
+            let mut doc = Doc::new(ClientId::new(1).unwrap(), options);
+            let map = doc.map("m");
+            let mut txn = doc.transact();
+            let text = map.insert_text(&mut txn, "k").unwrap();
+            text.insert(&mut txn, 0, "ab").unwrap();
+            txn.commit();
+            let anchors =
+                [0, 1, 2].map(|at| [Assoc::Before, Assoc::After].map(|a| text.anchor(&doc, at, a)));
+            assert!(anchors.as_flattened().iter().all(|anchor| anchor.resolve(&doc).is_some()));
+            let mut txn = doc.transact();
+            map.remove(&mut txn, "k");
+            txn.commit();
+            assert!(anchors.as_flattened().iter().all(|anchor| anchor.resolve(&doc).is_none()));
+        }
+    }
 }

@@ -524,22 +524,32 @@ class Script {
     const { random } = this
     const [first, second] = this.names
     for (const doc of random.pick([[first], [first, second], [first, first]])) {
-      const id = this.fresh("um")
-      this.managers.push(id)
-      this.add({
-        do: "um",
-        id,
-        doc,
-        scope: random.pick([[], this.roots, [random.pick(this.roots)]]),
-        origins: random.pick([[null], [null, "me"], ["me"], ["me", "other"]]),
-        captureMs: random.pick([0, 500]),
-        ...(random.chance(20) ? { ignoreRemote: true } : {}),
-      })
+      this.manage(doc, random.pick([[], this.roots, [random.pick(this.roots)]]))
     }
+  }
+
+  manage(doc, scope) {
+    const { random } = this
+    const id = this.fresh("um")
+    this.managers.push(id)
+    this.add({
+      do: "um",
+      id,
+      doc,
+      scope,
+      origins: random.pick([[null], [null, "me"], ["me"], ["me", "other"]]),
+      captureMs: random.pick([0, 500]),
+      ...(random.chance(20) ? { ignoreRemote: true } : {}),
+    })
   }
 
   undo() {
     const { random } = this
+    if (random.chance(4)) {
+      const doc = random.pick(this.names)
+      const targets = this.targets(this.copy(doc), doc)
+      this.manage(doc, [random.pick(targets).at, random.pick(targets).at])
+    }
     const um = random.pick(this.managers)
     const what = random.weigh({ undo: 12, redo: 8, stop: 3, clear: 1 })
     if (what === "undo" || what === "redo") {

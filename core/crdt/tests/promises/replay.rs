@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crdt::{
     Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Inserted, New, Object, Options, Origin,
-    Shared, Snapshot, StateVector, Text, UndoManager, UndoOptions, Value, update,
+    Shared, Snapshot, StateVector, Text, TextChange, UndoManager, UndoOptions, Value, update,
 };
 use serde_json::Value as Json;
 
@@ -29,6 +29,8 @@ fn equal(got: &[u8], expected: &[u8]) -> Result<(), String> {
 pub(crate) struct Run {
     v1: bool,
     docs: BTreeMap<String, Doc>,
+    /// The root texts that a document had from the start, whose deltas are followed.
+    texts: BTreeMap<String, Vec<Text>>,
     /// Bytes by name, in each format; the same where the format does not matter.
     slots: BTreeMap<String, [Option<Vec<u8>>; 2]>,
     undo: BTreeMap<String, (String, UndoManager)>,
@@ -48,6 +50,7 @@ impl Run {
         let mut run = Self {
             v1: format == "v1",
             docs: BTreeMap::new(),
+            texts: BTreeMap::new(),
             slots: BTreeMap::new(),
             undo: BTreeMap::new(),
             origins: Vec::new(),
@@ -64,7 +67,9 @@ impl Run {
         let gc = options["gc"].as_bool().unwrap_or(true);
         let mut doc = Doc::new(client, Options { gc, seed: 7 });
         for root in options["roots"].as_array().unwrap_or(&Vec::new()) {
-            resolve(&mut doc, root.as_array().unwrap());
+            if let At::Shared(Shared::Text(text)) = resolve(&mut doc, root.as_array().unwrap()) {
+                self.texts.entry(name.to_owned()).or_default().push(text);
+            }
         }
         self.docs.insert(name.to_owned(), doc);
     }
@@ -135,6 +140,12 @@ impl Run {
             .unwrap_or_else(|| panic!("{name} is not there in this format"))
     }
 
+    fn follow(&self, name: &str) -> Follow {
+        let texts = self.texts.get(name).cloned().unwrap_or_default();
+        let doc = &self.docs[name];
+        Follow { before: texts.into_iter().map(|text| (text, units(doc, text))).collect() }
+    }
+
     fn moment(&self, bytes: &[u8], v1: bool) -> Snapshot {
         if v1 { Snapshot::decode_v1(bytes) } else { Snapshot::decode_v2(bytes) }.unwrap()
     }
@@ -166,12 +177,15 @@ impl Run {
             }
             "txn" => {
                 let (origin, now_ms) = (self.origin(&step["origin"]), self.now_ms);
+                let follow = self.follow(&doc_name);
                 let doc = self.docs.get_mut(&doc_name).unwrap();
                 for op in step["ops"].as_array().unwrap() {
                     resolve(doc, &op["at"].as_array().unwrap()[..2]);
                 }
                 let ops: Vec<_> = step["ops"].as_array().unwrap().iter().collect();
-                let got = transact(doc, &ops, origin, now_ms);
+                let commit = transact(doc, &ops, origin, now_ms);
+                let got = events(&commit);
+                follow.check(&commit)?;
                 doc.check()?;
                 self.check_emits(step, got)?;
                 self.keep(step, &step["emits"]);
@@ -180,6 +194,7 @@ impl Run {
                 let update = input(self);
                 let (origin, now_ms) = (self.origin(&step["origin"]), self.now_ms);
                 for _ in 0..step["times"].as_u64().unwrap_or(1) {
+                    let follow = self.follow(&doc_name);
                     let doc = self.docs.get_mut(&doc_name).unwrap();
                     let before = doc.state_v1();
                     let mut transaction = doc.transact_as(origin, now_ms);
@@ -188,7 +203,9 @@ impl Run {
                     } else {
                         transaction.apply_v2(&update)
                     };
-                    let got = events(&transaction.commit());
+                    let commit = transaction.commit();
+                    let got = events(&commit);
+                    follow.check(&commit)?;
                     let refused = applied.is_err();
                     if refused != step["error"].as_bool().unwrap_or(false) {
                         return Err(format!("refused: {refused}, {:?}", applied.err()));
@@ -335,10 +352,15 @@ impl Run {
             }
             direction @ ("undo" | "redo") => {
                 let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                let follow = self.follow(&doc_name);
                 let doc = self.docs.get_mut(&doc_name).unwrap();
                 let commit =
                     if direction == "undo" { manager.undo(doc) } else { manager.redo(doc) };
-                let got = commit.unwrap().map(|commit| events(&commit)).unwrap_or_default();
+                let commit = commit.unwrap();
+                let got = commit.as_ref().map(events).unwrap_or_default();
+                if let Some(commit) = &commit {
+                    follow.check(commit)?;
+                }
                 doc.check()?;
                 let left = [manager.undo_len(doc) as u64, manager.redo_len(doc) as u64];
                 if step["left"].as_array().unwrap().iter().zip(left).any(|(want, got)| *want != got)
@@ -443,6 +465,52 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Texts before a transaction, from which its deltas must lead to the texts after it.
+struct Follow {
+    before: Vec<(Text, Vec<u16>)>,
+}
+
+impl Follow {
+    fn check(&self, commit: &Commit<'_>) -> Result<(), String> {
+        for (text, before) in &self.before {
+            let delta = commit.text_delta(*text);
+            let mut rest = before.as_slice();
+            let mut got = Vec::new();
+            for change in &delta {
+                match change {
+                    TextChange::Retain(len) => {
+                        let (kept, tail) = rest.split_at(*len as usize);
+                        got.extend_from_slice(kept);
+                        rest = tail;
+                    }
+                    TextChange::Insert(text) => got.extend(text.encode_utf16()),
+                    TextChange::Delete(len) => rest = &rest[*len as usize..],
+                }
+            }
+            got.extend_from_slice(rest);
+            // That a character was cut in two is told by no delta.
+            let whole = |units: &[u16]| -> Vec<u16> {
+                let is_half = |unit| (0xd800..0xe000).contains(&unit);
+                units.iter().map(|&unit| if is_half(unit) { 0xfffd } else { unit }).collect()
+            };
+            let after = units(commit.doc(), *text);
+            if whole(&got) != whole(&after) {
+                return Err(format!("{delta:?} does not lead from {before:?} to {after:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text in UTF-16 units; whatever else stands in it is U+FFFC.
+fn units(doc: &Doc, text: Text) -> Vec<u16> {
+    let inserted = text.delta(doc).into_iter().map(|step| match step {
+        Delta::Insert(Inserted::Text(text), _) => text,
+        _ => "\u{fffc}".to_owned(),
+    });
+    inserted.collect::<String>().encode_utf16().collect()
 }
 
 /// Equal values; maps without an order.
@@ -600,8 +668,8 @@ fn read(doc: &Doc, shared: Shared) -> Any {
     }
 }
 
-/// Runs ops in one transaction; returns the two update events.
-fn transact(doc: &mut Doc, ops: &[&Json], origin: Origin, now_ms: u64) -> [Vec<Vec<u8>>; 2] {
+/// Runs ops in one transaction.
+fn transact<'a>(doc: &'a mut Doc, ops: &[&Json], origin: Origin, now_ms: u64) -> Commit<'a> {
     // Paths lead through what earlier ops of the same transaction made, so they are walked inside it.
     let roots: Vec<Shared> = ops
         .iter()
@@ -705,7 +773,7 @@ fn transact(doc: &mut Doc, ops: &[&Json], origin: Origin, now_ms: u64) -> [Vec<V
             (op, _) => panic!("op {op}"),
         }
     }
-    events(&transaction.commit())
+    transaction.commit()
 }
 
 fn events(commit: &Commit<'_>) -> [Vec<Vec<u8>>; 2] {
