@@ -189,6 +189,12 @@ pub struct Staged<'d> {
 }
 
 impl Staged<'_> {
+    /// Returns what the file system says about the new content; it says the same of the file
+    /// after [`commit`](Self::commit), as long as nobody else writes to it.
+    pub fn stat(&self) -> io::Result<Stat> {
+        self.disk.stat(&self.temporary)
+    }
+
     /// Returns the staged bytes as the disk gives them back.
     pub fn read_back(&self, limit: u64) -> io::Result<Vec<u8>> {
         self.disk.read(&self.temporary, limit)
