@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::thread;
@@ -31,6 +32,8 @@ pub(crate) struct Papers {
     disk: Arc<dyn Disk>,
     limits: Arc<Limits>,
     places: Arc<StdMutex<BTreeMap<String, Place>>>,
+    /// Nothing is opened any more.
+    closed: Arc<AtomicBool>,
 }
 
 /// Where a paper is when it is open. Held locked while it is opened or let go.
@@ -56,7 +59,8 @@ pub(crate) enum Registered {
 impl Papers {
     pub(crate) fn new(data_dir: &Path, disk: Arc<dyn Disk>, limits: Limits) -> Self {
         let limits = Arc::new(limits);
-        Self { folder: data_dir.join("papers"), disk, limits, places: Arc::default() }
+        let (places, closed) = (Arc::default(), Arc::default());
+        Self { folder: data_dir.join("papers"), disk, limits, places, closed }
     }
 
     fn folder_of(&self, paper: &str) -> PathBuf {
@@ -135,6 +139,10 @@ impl Papers {
     /// Opens a paper's store and starts its thread; the place must be held. With `new` the paper
     /// is made with this key, unless it has one.
     async fn load(&self, paper: &str, place: Place, new: Option<Key>) -> Result<Handle, OpenError> {
+        // Whoever holds a place got it from the map: it is closed there, or found closed here.
+        if self.closed.load(Ordering::Acquire) {
+            return Err(OpenError::Failed("the server is closing down".to_owned()));
+        }
         let (folder, limits, id) = (self.folder_of(paper), self.limits.clone(), paper.to_owned());
         let disk = self.disk.clone();
         let loading = spawn_blocking(move || load(id, &folder, disk, limits, place, new));
@@ -143,6 +151,7 @@ impl Papers {
 
     /// Begins to let all papers go, without waiting for it.
     pub(crate) fn close_soon(&self) {
+        self.closed.store(true, Ordering::Release);
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         for place in places.values() {
             // A place that is held is on its way open or closed; it is let go when it is idle.
@@ -156,6 +165,7 @@ impl Papers {
 
     /// Makes everything durable and lets all papers go.
     pub(crate) async fn close(&self) {
+        self.closed.store(true, Ordering::Release);
         let places: Vec<Place> = {
             let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *places).into_values().collect()
