@@ -21,6 +21,10 @@ use crate::presence::Said;
 
 /// A moving cursor is told this often.
 const SAY_EVERY: Duration = Duration::from_millis(60);
+/// A server that denied us is asked again after a pause that grows from ...
+const KNOCK_FIRST: Duration = Duration::from_secs(2);
+/// ... to this.
+const KNOCK_LAST: Duration = Duration::from_mins(1);
 /// What waits of the link is held back at the server beyond this.
 const LINK_EVENTS: usize = 256;
 /// How many figures travel at once.
@@ -76,6 +80,7 @@ pub(crate) struct Connection {
     invitation: Invitation,
     link: Link,
     link_events: mpsc::Receiver<LinkEvent>,
+    offline: bool,
     wire: Option<Wire>,
     peer: Peer,
     state: State,
@@ -127,6 +132,7 @@ impl Connection {
             invitation,
             link,
             link_events,
+            offline,
             wire: None,
             peer: Peer::server(secret),
             state: State::Connecting,
@@ -144,6 +150,8 @@ impl Connection {
             unmarked: documents.names().into_iter().collect(),
             uncompared,
             marks_due: None,
+            knock_due: None,
+            knock_pause: KNOCK_FIRST,
             received_ms: None,
             started: now,
             ticked_ms: 0,
@@ -169,6 +177,7 @@ impl Connection {
     }
 
     pub(crate) fn set_offline(&mut self, offline: bool) {
+        self.offline = offline;
         self.link.set_offline(offline);
         if !offline {
             // Off and on at once may never reach the link: then all is as it was.
@@ -238,7 +247,7 @@ impl Connection {
         let failing = self.failing.values().map(|failing| failing.due).min();
         let say = self.say_due.values().min().copied();
         let tick = matches!(self.state, State::Online).then_some(tick);
-        [tick, failing, say, self.marks_due].into_iter().flatten().min()
+        [tick, failing, say, self.marks_due, self.knock_due].into_iter().flatten().min()
     }
 
     /// Takes in what happened on the link.
@@ -347,6 +356,7 @@ impl Connection {
         match heard {
             Heard::Allowed { room, .. } => {
                 self.state = State::Online;
+                self.knock_pause = KNOCK_FIRST;
                 if let Some(name) = self.name(&room, documents) {
                     self.send_awareness(name, documents);
                 }
@@ -531,6 +541,10 @@ impl Connection {
             }
         }
         self.say_what_is_due(documents, now);
+        if self.knock_due.is_some_and(|due| due <= now) {
+            self.knock_due = None;
+            self.connect_anew();
+        }
         if matches!(self.state, State::Online) {
             self.move_blobs(documents, now);
         }
@@ -631,6 +645,14 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Lets the connection go; another follows, unless we are offline by choice.
+    fn connect_anew(&mut self) {
+        if !self.offline {
+            self.link.set_offline(true);
+            self.link.set_offline(false);
+        }
     }
 
     fn flush(&mut self) {

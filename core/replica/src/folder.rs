@@ -141,8 +141,10 @@ impl Folder {
         if self.stamp_if_there(&full)? != expected {
             return Ok(None);
         }
+        // Before it has its name: afterwards somebody else may have written to it already.
+        let stat = staged.stat()?;
         staged.commit()?;
-        Ok(Some(self.file_stamp(&full)?))
+        Ok(Some(Stamp { bytes: stat.byte_len, modified_ns: stat.modified_ns }))
     }
 
     /// Moves a file to a free path.

@@ -131,7 +131,7 @@ pub enum Network {
         /// In how many milliseconds the next try is made.
         retry_ms: Option<u64>,
     },
-    /// The server does not let us in; it is not tried again.
+    /// The server does not let us in; it is asked again now and then.
     Refused {
         /// Why, in words.
         problem: String,
