@@ -84,6 +84,7 @@ pub(crate) fn recover(
         store,
         index: Index::default(),
         highest: Lsn::ZERO,
+        highest_record: Lsn::ZERO,
         reports: Vec::new(),
         salvaged: Vec::new(),
         incomplete: false,
@@ -109,7 +110,10 @@ struct Recovery<'r> {
     folders: &'r Folders,
     store: [u8; 16],
     index: Index,
+    /// The highest lsn in use.
     highest: Lsn,
+    /// The highest lsn of a record in an intact segment.
+    highest_record: Lsn,
     reports: Vec<Report>,
     /// Updates of damaged segments: document number, payload.
     salvaged: Vec<(u32, Vec<u8>)>,
@@ -168,6 +172,10 @@ impl Recovery<'_> {
             }
             Ending::Clean | Ending::Torn => {}
         }
+        // A loss of power while this segment was being made leaves it without all that is to be
+        // carried over; a failure, with less than the one before has taken in since.
+        let older_has_more = self.highest_record > first_lsn;
+        let stands_alone = self.older.is_empty() || (scan.has_mark && !older_has_more);
         let newest = self.take(first_lsn, &scan);
         if !scan.sealed {
             // A process that was killed may not have come to it, and from now on all of this
@@ -175,7 +183,11 @@ impl Recovery<'_> {
             let file = self.disk.open(&path).and_then(|mut file| file.sync());
             file.map_err(failed("sync", &path))?;
         }
-        if next.is_some() || scan.sealed {
+        if !stands_alone && scan.records.iter().all(|(_, record)| record.lsn == first_lsn) {
+            self.broken.push(first_lsn);
+            return Ok(None);
+        }
+        if next.is_some() || scan.sealed || !stands_alone {
             self.older.push(Older { first_lsn, newest });
             return Ok(None);
         }
@@ -255,6 +267,7 @@ impl Recovery<'_> {
         let mut newest = BTreeMap::new();
         for (offset, record) in &scan.records {
             self.highest = self.highest.max(record.lsn);
+            self.highest_record = self.highest_record.max(record.lsn);
             self.index.take(first_lsn, *offset, record);
             if record.kind == Some(Kind::Update) {
                 newest.insert(record.document, record.lsn);

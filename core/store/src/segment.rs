@@ -98,6 +98,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) end: usize,
     /// The row ends with a mark (or is empty).
     pub(crate) marked: bool,
+    /// There is a mark, so that what was carried over is all there.
+    pub(crate) has_mark: bool,
     /// The chain at `end`.
     pub(crate) chain: u32,
     /// The segment says itself that it is complete.
@@ -113,6 +115,7 @@ pub(crate) fn scan<'a>(bytes: &'a [u8], header: &Header) -> Scan<'a> {
         records: Vec::new(),
         end: HEADER_LEN.min(bytes.len()),
         marked: true,
+        has_mark: false,
         chain: header.chain(),
         sealed: false,
         ending: Ending::Clean,
@@ -130,6 +133,7 @@ pub(crate) fn scan<'a>(bytes: &'a [u8], header: &Header) -> Scan<'a> {
                     break;
                 }
                 scan.marked = true;
+                scan.has_mark = true;
                 scan.chain = record::chained(scan.chain, found.crc);
                 scan.end += found.byte_len;
             }
