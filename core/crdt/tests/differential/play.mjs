@@ -92,16 +92,29 @@ export class Play {
     if (v1.length === 0) delete step.out
   }
 
+  /** Runs the ops of a transaction. */
+  transact(step, ops) {
+    this.watch(step, step.doc, () => this.doc(step.doc).transact(ops, step.origin ?? null))
+  }
+
+  /** Runs a transaction of ops that are chosen one after the other, as each depends on those before. */
+  compose(step, choose) {
+    this.transact(step, () => {
+      for (const op of choose()) {
+        edit(this.resolve(step.doc, op.at), op)
+        step.ops.push(op)
+      }
+    })
+  }
+
   step(step) {
     switch (step.do) {
       case "doc":
         return this.add(step.id, step)
       case "txn": {
         for (const op of step.ops) this.resolve(step.doc, op.at.slice(0, 2))
-        return this.watch(step, step.doc, () => {
-          this.doc(step.doc).transact(() => {
-            for (const op of step.ops) edit(this.resolve(step.doc, op.at), op)
-          }, step.origin ?? null)
+        return this.transact(step, () => {
+          for (const op of step.ops) edit(this.resolve(step.doc, op.at), op)
         })
       }
       case "apply": {

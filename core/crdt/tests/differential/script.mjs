@@ -113,7 +113,13 @@ class Script {
 
   /** Plays a step that tells updates; they may be delivered from now on. */
   tell(step) {
-    this.add(step)
+    this.play.step(step)
+    this.played(step)
+  }
+
+  /** Keeps a step that was played and may have told updates. */
+  played(step) {
+    this.steps.push(step)
     if (step.emits === null) return
     const parts = Array.isArray(step.emits.v1) ? step.emits.v1.length : 1
     for (let at = 0; at < parts; at += 1) {
@@ -159,15 +165,22 @@ class Script {
     const doc = random.pick(this.editors)
     const step = { do: "txn", doc, out: this.fresh("u"), ops: [] }
     if (this.kind === "undo" && random.chance(40)) step.origin = random.pick(["me", "other"])
-    // An op depends on those before it, so each is done to a copy of the document first.
-    const copy = this.copy(doc)
-    for (let count = random.pick([1, 1, 1, 2, 3, 5]); count > 0; count -= 1) {
-      const op = this.op(copy, doc)
-      if (op === undefined) continue
-      copy.step({ do: "txn", doc, ops: [op] })
-      step.ops.push(op)
+    // In a document that has not asked for all its roots, a copy shows what there is to edit.
+    const asked = this.docs[doc].roots !== undefined
+    const play = asked ? this.play : this.copy(doc)
+    const choose = function* () {
+      for (let count = random.pick([1, 1, 1, 2, 3, 5]); count > 0; count -= 1) {
+        const op = this.op(play, doc)
+        if (op !== undefined) yield op
+      }
+    }.bind(this)
+    if (asked) {
+      play.compose(step, choose)
+      if (step.ops.length > 0) this.played(step)
+    } else {
+      play.compose({ do: "txn", doc, ops: step.ops }, choose)
+      if (step.ops.length > 0) this.tell(step)
     }
-    if (step.ops.length > 0) this.tell(step)
   }
 
   /** A play with a copy of one document, to look at: asking for roots may change what the document does. */
