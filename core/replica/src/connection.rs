@@ -101,6 +101,9 @@ pub(crate) struct Connection {
     /// Documents that had changes for the server when we started, and were not compared since.
     uncompared: BTreeSet<Name>,
     marks_due: Option<Instant>,
+    /// When a server that denied us, or spoke nonsense, is asked again.
+    knock_due: Option<Instant>,
+    knock_pause: Duration,
     received_ms: Option<u64>,
     started: Instant,
     ticked_ms: u64,
@@ -331,12 +334,19 @@ impl Connection {
         now: Instant,
         round: &mut Round,
     ) -> Result<(), Failure> {
+        if self.wire.is_none() {
+            // Of a connection that was given up.
+            return Ok(());
+        }
         let heard = match self.peer.hear(frame) {
             Ok(heard) => heard,
             Err(error) => {
                 round
                     .warnings
                     .push(format!("The server sent something that makes no sense: {error}."));
+                // The connection is good for nothing any more; another follows.
+                self.on_lost(round);
+                self.knock_later(now);
                 return Ok(());
             }
         };
@@ -365,6 +375,8 @@ impl Connection {
                 let problem =
                     if reason.is_empty() { "the link is not valid there" } else { reason };
                 self.state = State::Refused { problem: problem.to_owned() };
+                // Perhaps the server has its own trouble, and is better later.
+                self.knock_later(now);
             }
             Heard::StateVector { room, state } => {
                 let lacking = self
@@ -543,7 +555,7 @@ impl Connection {
         self.say_what_is_due(documents, now);
         if self.knock_due.is_some_and(|due| due <= now) {
             self.knock_due = None;
-            self.connect_anew();
+            self.connect_anew(round);
         }
         if matches!(self.state, State::Online) {
             self.move_blobs(documents, now);
@@ -647,12 +659,20 @@ impl Connection {
         Ok(())
     }
 
-    /// Lets the connection go; another follows, unless we are offline by choice.
-    fn connect_anew(&mut self) {
-        if !self.offline {
-            self.link.set_offline(true);
-            self.link.set_offline(false);
+    fn knock_later(&mut self, now: Instant) {
+        if self.knock_due.is_none() {
+            self.knock_due = Some(now + self.knock_pause);
+            self.knock_pause = (self.knock_pause * 2).min(KNOCK_LAST);
         }
+    }
+
+    /// Lets the connection go and makes another.
+    fn connect_anew(&mut self, round: &mut Round) {
+        let (events, link_events) = mpsc::channel(LINK_EVENTS);
+        self.link = Link::connect(&self.runtime, self.invitation.server.clone(), events);
+        self.link.set_offline(self.offline);
+        self.link_events = link_events;
+        self.on_lost(round);
     }
 
     fn flush(&mut self) {
