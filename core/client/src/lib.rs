@@ -2,7 +2,7 @@
 //!
 //! - [`server_address`]: where a server is and how its certificate is recognized,
 //! - [`invitation`]: the text that is passed on, `quire://host/<paper>#<secret>`,
-//! - [`tls`]: whom to trust,
+//! - `tls`: whom to trust,
 //! - [`link`](mod@link): a socket that comes back by itself; it carries frames and knows no document,
 //! - [`papers`]: registering a paper, and moving its figures.
 //!

@@ -1,6 +1,8 @@
 //! A person at a desk: documents, a peer and a link, as a replica has them but without its files.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use client::{Link, LinkEvent, ServerAddress, Wire};
@@ -29,6 +31,22 @@ pub(crate) async fn start(dir: &tempfile::TempDir) -> Running {
 
 pub(crate) fn address(running: &Running) -> ServerAddress {
     ServerAddress::parse(&running.address().to_string()).unwrap()
+}
+
+/// Copies files as they are now: what a process that is killed now leaves behind.
+#[expect(clippy::disallowed_methods, reason = "a test plays the crash")]
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+            copy_folder(&entry.path(), &target);
+        } else if entry.file_name() != "LOCK" {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            std::fs::File::create(&target).unwrap().write_all(&bytes).unwrap();
+        }
+    }
 }
 
 /// One person, connected or not.
@@ -79,6 +97,14 @@ impl Desk {
 
     pub(crate) fn state(&self, room: &str) -> StateVector {
         self.docs[room].state_vector()
+    }
+
+    /// Returns how much this desk's own client has made in each room.
+    pub(crate) fn own_clocks(&self) -> Vec<(ClientId, String, u32)> {
+        let clock = |(room, doc): (&String, &Doc)| {
+            (doc.client(), room.clone(), doc.state_vector().get(doc.client()))
+        };
+        self.docs.iter().map(clock).collect()
     }
 
     /// Types, and sends it if it can be sent.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;
+mod churn;
 mod desk;
 mod figures;
 mod lifecycle;

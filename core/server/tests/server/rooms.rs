@@ -1,11 +1,9 @@
 //! Texts meet in a room, whatever the network does.
 
-use std::io::Write as _;
-
 use protocol::Awareness;
 use store::{Store, StoreOptions};
 
-use crate::desk::{Desk, PAPER, ROOM, address, secret, start};
+use crate::desk::{Desk, PAPER, ROOM, address, copy_folder, secret, start};
 
 const FILE: &str = "0123456789abcdef0123456789abcdef/00000000000000000000000000000001";
 
@@ -131,21 +129,6 @@ async fn what_is_confirmed_is_in_the_log() {
     let document = store.document("00000000000000000000000000000001", client).unwrap();
     assert_eq!(document.text().read(document.doc()), "safe");
     running.stop().await;
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test plays the crash")]
-fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            std::fs::create_dir_all(&target).unwrap();
-            copy_folder(&entry.path(), &target);
-        } else if entry.file_name() != "LOCK" {
-            let bytes = std::fs::read(entry.path()).unwrap();
-            std::fs::File::create(&target).unwrap().write_all(&bytes).unwrap();
-        }
-    }
 }
 
 /// W-002: who comes back is seen at once; who leaves is gone at once.
