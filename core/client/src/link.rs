@@ -7,7 +7,7 @@
 //! [`Wire`], and an old one leads nowhere.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use rustls::pki_types::ServerName;
@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_tungstenite::tungstenite::Bytes;
 use tokio_tungstenite::tungstenite::error::Error as SocketError;
 use tokio_tungstenite::tungstenite::http::StatusCode;
@@ -31,6 +31,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// After this long without any word the connection is taken for lost.
 const SILENCE: Duration = Duration::from_secs(45);
+/// How often the wall clock is looked at, and by how much it has to jump for a sleep.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+const SLEPT: Duration = Duration::from_secs(30);
 /// A connection that lasted this long makes the next pause small again.
 const STABLE: Duration = Duration::from_secs(10);
 /// The first pause.
@@ -219,6 +222,7 @@ async fn talk<E: From<LinkEvent>>(
     // Both directions at once: a side that does not read while it writes can block the other.
     let send = async {
         let mut pings = interval(PING_EVERY);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         pings.tick().await;
         loop {
             tokio::select! {
@@ -259,7 +263,32 @@ async fn talk<E: From<LinkEvent>>(
             Ok(Trouble::Lost(result.err().map_or_else(String::new, |error| broken(&error))))
         }
         trouble = receive => trouble,
+        () = slept() => Ok(Trouble::Lost("This computer was asleep; Quire connects again.".to_owned())),
     }
+}
+
+/// Waits until the computer wakes from sleep: by then the other side has given up, but nobody has
+/// told us, and the clock that counts silence stood still.
+async fn slept() {
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut last = wall_clock();
+    loop {
+        ticks.tick().await;
+        let now = wall_clock();
+        if now.duration_since(last).is_ok_and(|passed| passed > LOOK_EVERY + SLEPT) {
+            return;
+        }
+        last = now;
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only the wall clock goes on while the computer sleeps"
+)]
+fn wall_clock() -> SystemTime {
+    SystemTime::now()
 }
 
 fn broken(error: &SocketError) -> String {

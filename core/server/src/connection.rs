@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use protocol::{Framing, Heard, Message, Peer, RoomName, Secret};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Semaphore, oneshot};
-use tokio::time::{Duration, Instant, interval, timeout};
+use tokio::time::{Duration, Instant, MissedTickBehavior, interval, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
@@ -119,6 +119,7 @@ async fn write<S>(
     S: SinkExt<SocketMessage, Error = SocketError> + Unpin,
 {
     let mut pings = interval(PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     pings.tick().await;
     let mut said = Instant::now();
     loop {

@@ -398,6 +398,8 @@ mod tests {
         let papers = papers(&disk);
         papers.register(PAPER, &secret()).await.unwrap();
         papers.close().await;
+        assert!(papers.open(PAPER, &secret()).await.is_err(), "closed is closed");
+        let papers = self::papers(&disk);
         let secret = secret();
         let opened = [(); 20].map(|()| papers.open(PAPER, &secret));
         // Were it opened twice, the second would find the first one's lock.
