@@ -12,7 +12,7 @@ use crate::decoder::{Decoder, DecoderV1, DecoderV2, Update, read_deletes};
 use crate::delete_set::{DeleteSet, Range};
 use crate::delta::{Delta, Inserted};
 use crate::doc::{Doc, Options};
-use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
+use crate::encoder::{Encoder as _, EncoderV1, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
 use crate::formats::Formats;
 use crate::id::{ClientId, StateVector};

@@ -342,11 +342,11 @@ pub(crate) fn to_xml(doc: &Doc, text: Text) -> String {
         let mut nested: Vec<(&str, &Any)> = attributes.iter().collect();
         nested.sort_by(|left, right| left.0.encode_utf16().cmp(right.0.encode_utf16()));
         for (name, value) in &nested {
-            let members: String = members(value)
-                .into_iter()
-                .map(|(key, value)| format!(" {key}=\"{value}\""))
-                .collect();
-            out.push_str(&format!("<{name}{members}>"));
+            out.extend(["<", *name]);
+            for (key, value) in members(value) {
+                out.extend([" ", &key, "=\"", &value, "\""]);
+            }
+            out.push('>');
         }
         match inserted {
             Inserted::Text(text) => out.push_str(&text),
@@ -354,7 +354,7 @@ pub(crate) fn to_xml(doc: &Doc, text: Text) -> String {
             Inserted::Shared(_) => out.push_str("[object Object]"),
         }
         for (name, _) in nested.iter().rev() {
-            out.push_str(&format!("</{name}>"));
+            out.extend(["</", *name, ">"]);
         }
     }
     out

@@ -137,7 +137,7 @@ fn write(doc: &Doc, root: Shared, out: &mut String) {
                     Some(Value::Any(value)) => spell(&value),
                     _ => String::new(),
                 };
-                out.push_str(&format!(" {key}=\"{value}\""));
+                out.extend([" ", &key, "=\"", &value, "\""]);
             }
             out.push('>');
             steps.push(Step::Close(format!("</{name}>")));

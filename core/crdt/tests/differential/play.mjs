@@ -159,8 +159,7 @@ export class Play {
       case "check": {
         const at = this.resolve(step.doc, step.at)
         for (const want of step.want) {
-          step[want] =
-            want === "delta" ? delta(at) : want === "length" ? at.length : show(at)
+          step[want] = want === "delta" ? delta(at) : want === "length" ? at.length : show(at)
         }
         return
       }

@@ -10,15 +10,45 @@ const KINDS = ["text", "rich", "lists", "xml", "all", "undo", "history", "late",
 
 const ROOTS = {
   text: [["text", "t"]],
-  rich: [["text", "t"], ["text", "u"]],
-  lists: [["array", "a"], ["map", "m"]],
+  rich: [
+    ["text", "t"],
+    ["text", "u"],
+  ],
+  lists: [
+    ["array", "a"],
+    ["map", "m"],
+  ],
   xml: [["xml", "x"]],
-  all: [["text", "t"], ["array", "a"], ["map", "m"], ["xml", "x"]],
-  history: [["text", "t"], ["map", "m"], ["array", "a"]],
+  all: [
+    ["text", "t"],
+    ["array", "a"],
+    ["map", "m"],
+    ["xml", "x"],
+  ],
+  history: [
+    ["text", "t"],
+    ["map", "m"],
+    ["array", "a"],
+  ],
   halves: [["text", "t"]],
 }
 
-const WORDS = ["a", "b", "cd", "ef ", "ghi", "\n", "\\alpha ", "\"", "é", "日本", "😀", "x😀y", "👩‍👧", "\u2028\0"]
+const WORDS = [
+  "a",
+  "b",
+  "cd",
+  "ef ",
+  "ghi",
+  "\n",
+  "\\alpha ",
+  '"',
+  "é",
+  "日本",
+  "😀",
+  "x😀y",
+  "👩‍👧",
+  "\u2028\0",
+]
 const KEYS = ["k", "l", "7", "longer-key", "ключ"]
 const ATTRIBUTES = ["bold", "italic", "color"]
 const FORMATS = ["v1", "v2"]
@@ -50,9 +80,13 @@ class Script {
     this.random = new Random(seed)
     this.kind = kind
     const { random } = this
-    const flavor = { undo: ["text", "rich", "lists", "xml", "all"], late: ["text", "rich", "all", "history"] }
+    const flavor = {
+      undo: ["text", "rich", "lists", "xml", "all"],
+      late: ["text", "rich", "all", "history"],
+    }
     this.roots = ROOTS[flavor[kind] ? random.pick(flavor[kind]) : kind]
-    this.isRich = !["text", "lists", "halves"].includes(kind) && random.chance(kind === "rich" ? 100 : 70)
+    this.isRich =
+      !["text", "lists", "halves"].includes(kind) && random.chance(kind === "rich" ? 100 : 70)
     this.hasObjects = random.chance(15)
     this.cuts = kind === "halves"
     this.names = "abcdef".slice(0, random.from(2, kind === "halves" ? 3 : 6)).split("")
@@ -259,7 +293,11 @@ class Script {
         const attrs = random.chance(50) ? { attrs: this.attributes() } : {}
         const value = random.pick([
           { image: this.words(), 2: random.below(9), 1: [true, null] },
-          { n: random.below(1000) / 7, big: random.below(100) * 1e20, small: random.below(9) / 1e9 },
+          {
+            n: random.below(1000) / 7,
+            big: random.below(100) * 1e20,
+            small: random.below(9) / 1e9,
+          },
           { $t: random.pick(["map", "array", "text"]) },
           this.hasObjects ? { [this.words()]: [this.plain()] } : {},
         ])
@@ -434,7 +472,8 @@ class Script {
     if (random.chance(80)) step.origin = "remote"
     this.add(step)
     // What an update of others tells is rarely passed on.
-    if (step.emits !== null && random.chance(15)) this.pool.push({ name: step.out, formats: FORMATS })
+    if (step.emits !== null && random.chance(15))
+      this.pool.push({ name: step.out, formats: FORMATS })
     if (Array.isArray(step.emits?.v1)) {
       this.pool.push({ name: `${step.out}.1`, formats: FORMATS })
     }

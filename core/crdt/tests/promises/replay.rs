@@ -25,6 +25,34 @@ fn equal(got: &[u8], expected: &[u8]) -> Result<(), String> {
     Err(format!("\n  expected {}\n  got      {}", hex(expected), hex(got)))
 }
 
+/// Compares the update events of a step, in both formats.
+fn check_emits(step: &Json, got: [Vec<Vec<u8>>; 2]) -> Result<(), String> {
+    if step.get("emits").is_none() {
+        return Ok(());
+    }
+    if step["emits"].is_null() {
+        return if got[0].is_empty() { Ok(()) } else { Err(format!("event {got:?}")) };
+    }
+    for (got, format) in got.into_iter().zip(["v1", "v2"]) {
+        let expected: Vec<Vec<u8>> = match &step["emits"][format] {
+            Json::String(text) => vec![bytes(text)],
+            Json::Array(events) => events.iter().map(|e| bytes(e.as_str().unwrap())).collect(),
+            _ => Vec::new(),
+        };
+        if got.len() != expected.len() {
+            return Err(format!("{} events, expected {}", got.len(), expected.len()));
+        }
+        for (got, expected) in got.iter().zip(&expected) {
+            equal(got, expected)?;
+        }
+    }
+    Ok(())
+}
+
+fn moment(bytes: &[u8], v1: bool) -> Snapshot {
+    if v1 { Snapshot::decode_v1(bytes) } else { Snapshot::decode_v2(bytes) }.unwrap()
+}
+
 /// A vector that is being replayed.
 pub(crate) struct Run {
     v1: bool,
@@ -85,29 +113,6 @@ impl Run {
         Origin(at as u64 + 1)
     }
 
-    fn check_emits(&mut self, step: &Json, got: [Vec<Vec<u8>>; 2]) -> Result<(), String> {
-        if step.get("emits").is_none() {
-            return Ok(());
-        }
-        if step["emits"].is_null() {
-            return if got[0].is_empty() { Ok(()) } else { Err(format!("event {got:?}")) };
-        }
-        for (got, format) in got.into_iter().zip(["v1", "v2"]) {
-            let expected: Vec<Vec<u8>> = match &step["emits"][format] {
-                Json::String(text) => vec![bytes(text)],
-                Json::Array(events) => events.iter().map(|e| bytes(e.as_str().unwrap())).collect(),
-                _ => Vec::new(),
-            };
-            if got.len() != expected.len() {
-                return Err(format!("{} events, expected {}", got.len(), expected.len()));
-            }
-            for (got, expected) in got.iter().zip(&expected) {
-                equal(got, expected)?;
-            }
-        }
-        Ok(())
-    }
-
     /// What a step should give, in the format it is done in.
     fn expected(v1: bool, value: &Json) -> Option<Vec<u8>> {
         match value {
@@ -144,10 +149,6 @@ impl Run {
         let texts = self.texts.get(name).cloned().unwrap_or_default();
         let doc = &self.docs[name];
         Follow { before: texts.into_iter().map(|text| (text, units(doc, text))).collect() }
-    }
-
-    fn moment(&self, bytes: &[u8], v1: bool) -> Snapshot {
-        if v1 { Snapshot::decode_v1(bytes) } else { Snapshot::decode_v2(bytes) }.unwrap()
     }
 
     fn vector(&self, step: &Json, v1: bool) -> StateVector {
@@ -187,7 +188,7 @@ impl Run {
                 let got = events(&commit);
                 follow.check(&commit)?;
                 doc.check()?;
-                self.check_emits(step, got)?;
+                check_emits(step, got)?;
                 self.keep(step, &step["emits"]);
             }
             "apply" => {
@@ -214,7 +215,7 @@ impl Run {
                     if refused {
                         equal(&doc.state_v1(), &before)?;
                     }
-                    self.check_emits(step, got)?;
+                    check_emits(step, got)?;
                 }
                 self.keep(step, &step["emits"]);
             }
@@ -367,7 +368,7 @@ impl Run {
                 {
                     return Err(format!("{left:?} steps left, expected {}", step["left"]));
                 }
-                self.check_emits(step, got)?;
+                check_emits(step, got)?;
                 self.keep(step, &step["emits"]);
             }
             "relpos" => {
@@ -405,12 +406,12 @@ impl Run {
                 self.keep(step, &step["bytes"]);
                 let got = if v1 { snapshot.encode_v1() } else { snapshot.encode_v2() };
                 equal(&got, &expected)?;
-                if self.moment(&expected, v1) != snapshot {
+                if moment(&expected, v1) != snapshot {
                     return Err("reads back as another moment".to_owned());
                 }
             }
             "restore" => {
-                let moment = self.moment(&input(self), v1);
+                let moment = moment(&input(self), v1);
                 let client = ClientId::new(4_000_000_000).unwrap();
                 let restored = self.docs.get_mut(&doc_name).unwrap().restore(&moment, client);
                 match (restored, step["error"].as_bool().unwrap_or(false)) {
@@ -424,9 +425,8 @@ impl Run {
                 self.docs[&doc_name].check()?;
             }
             "snapDelta" => {
-                let moment = |field: &str| {
-                    step[field].as_str().map(|name| self.moment(&self.slot(name, v1), v1))
-                };
+                let moment =
+                    |field: &str| step[field].as_str().map(|name| moment(&self.slot(name, v1), v1));
                 let (now, earlier) = (moment("now"), moment("prev"));
                 let doc = self.docs.get_mut(&doc_name).unwrap();
                 let At::Shared(Shared::Text(text)) = resolve(doc, step["at"].as_array().unwrap())
@@ -737,10 +737,10 @@ fn transact<'a>(doc: &'a mut Doc, ops: &[&Json], origin: Origin, now_ms: u64) ->
                 text.apply_delta(&mut transaction, &steps).unwrap();
             }
             ("insert", Shared::Xml(xml)) => {
-                xml.insert(&mut transaction, number("index"), values()).unwrap()
+                xml.insert(&mut transaction, number("index"), values()).unwrap();
             }
             ("delete", Shared::Xml(xml)) => {
-                xml.delete(&mut transaction, number("index"), number("len")).unwrap()
+                xml.delete(&mut transaction, number("index"), number("len")).unwrap();
             }
             ("setAttr", Shared::Xml(xml)) => xml
                 .set_attribute(&mut transaction, op["key"].as_str().unwrap(), new(&op["value"]))
