@@ -77,18 +77,27 @@ impl Papers {
         if !is_paper_id(paper) || !self.exists(paper).await {
             return Err(OpenError::NotAccepted);
         }
-        let place = self.place(paper);
-        let mut held = place.clone().lock_owned().await;
-        let handle = match &*held {
-            Some(handle) if handle.is_alive() => handle.clone(),
-            _ => {
-                let handle = self.load(paper, place, None).await?;
-                *held = Some(handle.clone());
-                handle
-            }
-        };
-        drop(held);
+        let (handle, _) = self.loading(paper, None).await?;
         if handle.key().opens(secret) { Ok(handle) } else { Err(OpenError::NotAccepted) }
+    }
+
+    /// Returns the way to a paper, and whether it was loaded for that; `new` as for [`Self::load`].
+    ///
+    /// In a task of its own: whoever asks may go away meanwhile, and a paper that was loaded for
+    /// nobody would hold its store against the next one.
+    async fn loading(&self, paper: &str, new: Option<Key>) -> Result<(Handle, bool), OpenError> {
+        let (papers, paper) = (self.clone(), paper.to_owned());
+        let loading = tokio::spawn(async move {
+            let place = papers.place(&paper);
+            let mut held = place.clone().lock_owned().await;
+            if let Some(handle) = held.as_ref().filter(|handle| handle.is_alive()) {
+                return Ok((handle.clone(), false));
+            }
+            let handle = papers.load(&paper, place, new).await?;
+            *held = Some(handle.clone());
+            Ok((handle, true))
+        });
+        loading.await.unwrap_or_else(|error| Err(OpenError::Failed(error.to_string())))
     }
 
     async fn exists(&self, paper: &str) -> bool {
@@ -113,20 +122,13 @@ impl Papers {
                 Err(error) => return Err(error),
             }
         }
-        let place = self.place(paper);
-        let mut held = place.clone().lock_owned().await;
-        if let Some(handle) = held.as_ref().filter(|handle| handle.is_alive()) {
+        let (handle, fresh) = self.loading(paper, Some(Key::of(secret))).await?;
+        match (handle.key().opens(secret), fresh) {
+            (true, true) => Ok(Registered::New),
             // Somebody was quicker.
-            return if handle.key().opens(secret) {
-                Ok(Registered::Known)
-            } else {
-                Err(OpenError::NotAccepted)
-            };
+            (true, false) => Ok(Registered::Known),
+            (false, _) => Err(OpenError::NotAccepted),
         }
-        let handle = self.load(paper, place, Some(Key::of(secret))).await?;
-        let opens = handle.key().opens(secret);
-        *held = Some(handle);
-        if opens { Ok(Registered::New) } else { Err(OpenError::NotAccepted) }
     }
 
     /// Whether a paper's folder is there and has no key, since its making was cut short.
