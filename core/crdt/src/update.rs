@@ -3,6 +3,8 @@
 //! The results are Yjs's to the byte. Merging therefore does not join texts (three one-letter updates stay three
 //! structs), takes each unit from the first update that has it, and bridges what is in none of them with a hole.
 
+use std::cmp::Ordering;
+
 use lib0::write_var_u64;
 
 use crate::block::{Block, BlockKind};
@@ -262,11 +264,18 @@ fn merge<'a, D: Decoder<'a>, E: Encoder>(updates: &[&'a [u8]]) -> Result<Vec<u8>
     let mut writer = FragmentWriter::<E>::new();
     // The block that was taken last; it is written as soon as it can't grow any more.
     let mut pending: Option<Block<'a>> = None;
+    // Highest client first, within a client lowest clock first.
+    let mut order: Vec<usize> =
+        (0..sources.len()).filter(|&at| sources[at].current.is_some()).collect();
+    order.sort_by(|&left, &right| compare(&sources[left], &sources[right]));
     loop {
-        // Highest client first, within a client lowest clock first; equal ones in the order of the updates.
-        sources.retain(|source| source.current.is_some());
-        sort(&mut sources);
-        let Some(source) = sources.first_mut() else { break };
+        // Only the first one has moved on since.
+        if order.first().is_some_and(|&first| sources[first].current.is_none()) {
+            order.remove(0);
+        }
+        sort(&mut order, &sources);
+        let Some(&first) = order.first() else { break };
+        let source = &mut sources[first];
         let Some(first_client) = source.current.as_ref().map(|block| block.client) else { break };
         if let Some(last) = pending.as_mut() {
             let mut moved = false;
@@ -338,43 +347,62 @@ fn merge<'a, D: Decoder<'a>, E: Encoder>(updates: &[&'a [u8]]) -> Result<Vec<u8>
     Ok(writer.finish(&mut deletes))
 }
 
-/// Orders the sources as Yjs's comparison and JavaScript's sort leave them.
-///
-/// The comparison is not consistent: of an item and a collected block with the same id each comes before the other.
-/// Which of them is taken then depends on how V8 sorts short arrays (it finds the first run, reverses it if it
-/// descends, and inserts the others by halving), so that is what is done here. Of 64 and more it merges runs, which is
-/// not copied: there another engine than V8 differs as well, and either block says the same to whoever applies it.
-fn sort(sources: &mut [Source<'_>]) {
-    let before = |left: &Source<'_>, right: &Source<'_>| match (&left.current, &right.current) {
-        (Some(left), Some(right)) => {
-            let order = right.client.cmp(&left.client).then(left.clock.cmp(&right.clock));
-            let same_kind =
-                matches!(left.kind, BlockKind::Gc) == matches!(right.kind, BlockKind::Gc);
-            order.is_lt() || (order.is_eq() && !same_kind)
-        }
-        _ => false,
+/// How Yjs orders what is to be merged: by client, the highest first, then by clock.
+fn compare(left: &Source<'_>, right: &Source<'_>) -> Ordering {
+    let key = |source: &Source<'_>| {
+        source.current.as_ref().map(|block| (std::cmp::Reverse(block.client), block.clock))
     };
-    if sources.len() < 2 {
+    key(left).cmp(&key(right))
+}
+
+/// Arrays up to this length are sorted by V8 as described at [`sort`].
+const SHORT: usize = 32;
+
+/// Brings the sources in order again after the first one moved on, as JavaScript's sort leaves them.
+///
+/// Yjs's comparison is not consistent: of an item and a collected block with the same id each comes before the other.
+/// Which of them is taken then depends on how V8 sorts short arrays (it finds the first run, reverses it if it
+/// descends, and inserts the others by halving), so that is what is done here.
+fn sort(order: &mut [usize], sources: &[Source<'_>]) {
+    if order.len() < 2 {
         return;
     }
-    let descends = before(&sources[1], &sources[0]);
+    if order.len() > SHORT {
+        let first = order[0];
+        let behind =
+            order[1..].partition_point(|&other| compare(&sources[other], &sources[first]).is_lt());
+        order[..=behind].rotate_left(1);
+        return;
+    }
+    let before = |left: usize, right: usize| {
+        let (left, right) = (&sources[left], &sources[right]);
+        let is_gc = |source: &Source<'_>| {
+            source.current.as_ref().is_some_and(|block| matches!(block.kind, BlockKind::Gc))
+        };
+        match compare(left, right) {
+            Ordering::Less => true,
+            Ordering::Equal => is_gc(left) != is_gc(right),
+            Ordering::Greater => false,
+        }
+    };
+    let descends = before(order[1], order[0]);
     let mut run = 2;
-    while run < sources.len() && before(&sources[run], &sources[run - 1]) == descends {
+    while run < order.len() && before(order[run], order[run - 1]) == descends {
         run += 1;
     }
     if descends {
-        sources[..run].reverse();
+        order[..run].reverse();
     }
-    for at in run..sources.len() {
+    for at in run..order.len() {
         let (mut low, mut high) = (0, at);
         while low < high {
             let middle = low + (high - low) / 2;
-            if before(&sources[at], &sources[middle]) {
+            if before(order[at], order[middle]) {
                 high = middle;
             } else {
                 low = middle + 1;
             }
         }
-        sources[low..=at].rotate_right(1);
+        order[low..=at].rotate_right(1);
     }
 }
