@@ -148,6 +148,21 @@ fn after_a_restart_without_the_server_the_status_still_knows_what_was_not_sent()
 }
 
 #[test]
+fn sharing_is_stopped_and_taken_up_again_with_the_same_link() {
+    let room = Room::new();
+    let (mut ann, mut bo) = room.two(&[("main.tex", b"x\n")]);
+    let link = ann.status().sharing.unwrap().link;
+    ann.replica().stop_sharing().unwrap();
+    assert_eq!(ann.status().network, Network::Alone);
+    bo.wait("Ann to be gone", |bo| (bo.status().people.len() == 1).then_some(()));
+    ann.insert("main.tex", "x", "alone ");
+    ann.reopen();
+    assert_eq!(ann.status().sharing, None);
+    assert_eq!(ann.replica().share(&room.hosting.place()).unwrap(), link);
+    bo.wait_text("main.tex", "alone x\n");
+}
+
+#[test]
 fn figures_travel_and_follow_their_file() {
     let room = Room::new();
     let figure = |seed: u8| {
@@ -373,7 +388,7 @@ fn three_authors_and_a_flaky_link_lose_no_word_and_double_none() {
                 ann.write(path, text);
                 words.push((path, word));
             }
-            5 | 6 | 7 => {
+            5..=7 => {
                 bo.insert(path, "start", &word);
                 words.push((path, word));
             }

@@ -29,7 +29,7 @@ use crate::watch::Watch;
 
 /// The store's fact that holds the secret link.
 pub(crate) const LINK: &str = "link";
-/// The store's fact that holds the secret of a paper that was not shared yet.
+/// The store's fact that holds the paper's secret, shared just now or not.
 const SECRET: &str = "secret";
 /// The store's fact that says that the paper has come whole once.
 pub(crate) const COMPLETE: &str = "complete";
@@ -757,6 +757,12 @@ impl EventLoop {
 /// Sharing.
 impl EventLoop {
     fn start_connection(&mut self, invitation: Invitation, now: Instant) -> Result<(), Problem> {
+        // Kept when sharing is stopped: a server that knows the paper takes no other one.
+        let secret = invitation.secret.reveal().as_bytes();
+        if self.documents.store().meta(SECRET).as_deref() != Some(secret) {
+            let kept = self.documents.store().put_meta(SECRET, secret);
+            kept.map_err(|error| Problem::Store { cause: error.to_string() })?;
+        }
         let connection = Connection::start(
             &self.runtime,
             &self.documents,
