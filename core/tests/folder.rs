@@ -226,6 +226,18 @@ fn one_paper_is_open_in_one_place_and_a_moved_folder_keeps_its_paper() {
 }
 
 #[test]
+fn a_folder_that_holds_far_more_than_a_paper_does_not_become_one() {
+    let here = Here::with(&[("main.tex", b"text\n")]);
+    // A file of 3 GiB that takes no room.
+    #[expect(clippy::disallowed_methods, reason = "another program")]
+    let film = std::fs::File::create(here.folder.path().join("film.mkv")).unwrap();
+    film.set_len(3 << 30).unwrap();
+    let problem = Desk::open("Ann", here.folder.path(), here.data.path()).unwrap_err().to_string();
+    assert!(problem.contains("more than a paper"), "{problem}");
+    assert!(!here.folder.path().join(".quire").exists());
+}
+
+#[test]
 fn a_folder_that_cannot_be_used_says_so() {
     let data = TempDir::new().unwrap();
     let missing = data.path().join("nowhere");

@@ -82,9 +82,10 @@ impl Folder {
                     Kind::Link => Found::Link,
                     Kind::File => judge(&path, entry.name.to_str().is_some(), stamp),
                 };
-                if found.len() < MAX_FILES {
-                    found.insert(path, what);
+                if found.len() >= MAX_FILES {
+                    return Ok(found);
                 }
+                found.insert(path, what);
             }
         }
         Ok(found)

@@ -17,10 +17,10 @@ use store::{Store, StoreError, StoreOptions};
 use tokio::sync::mpsc;
 
 use crate::clock::now;
-use crate::documents::{Documents, random, random_client};
+use crate::documents::{Documents, MAX_FILES, random, random_client};
 use crate::editor::{Edit, EditorId, Opened, Selection};
 use crate::event_loop::{self, COMPLETE, Event, LINK, Parts, Reply};
-use crate::folder::Folder;
+use crate::folder::{Folder, Found};
 use crate::mirror::Mirror;
 use crate::notification::{FileView, Notice, Notification, PaperView, Status};
 use crate::paper_toml::{self, PaperToml};
@@ -28,6 +28,8 @@ use crate::presence::Person;
 use crate::problem::Problem;
 use crate::watch::Watch;
 
+/// A folder that holds more than this does not become a paper.
+const MAX_NEW_BYTES: u64 = 2 << 30;
 /// A joined paper must have come within this time.
 const JOIN_WITHIN: Duration = Duration::from_mins(10);
 
@@ -76,6 +78,9 @@ impl Replica {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let folder = existing_folder(&*disk, &config.folder)?;
         let known = paper_toml::read(&*disk, &folder)?;
+        if known.is_none() {
+            check_new_paper(&disk, &folder)?;
+        }
         let paper = known.as_ref().map_or_else(|| PaperId::from_bytes(random()), |known| known.id);
         let place = StorePlace::find(&*disk, &config.data_dir, paper, &folder)?;
         let opening = Opening { disk, folder, paper, place, person: config.person };
@@ -456,6 +461,25 @@ fn existing_folder(disk: &dyn Disk, folder: &Path) -> Result<PathBuf, Problem> {
     let absolute = std::path::absolute(folder).map_err(|error| problem(error.to_string()))?;
     disk.list(&absolute).map_err(|error| problem(error.to_string()))?;
     Ok(absolute)
+}
+
+/// Somebody's whole home is no paper: everybody would get it.
+fn check_new_paper(disk: &Arc<dyn Disk>, folder: &Path) -> Result<(), Problem> {
+    let problem = |cause: String| Problem::Folder { folder: folder.to_path_buf(), cause };
+    let scan = Folder::new(Arc::clone(disk), folder.to_path_buf()).scan();
+    let found = scan.map_err(|error| problem(error.to_string()))?;
+    let bytes: u64 = found
+        .values()
+        .map(|found| match found {
+            Found::File(stamp) | Found::Unfit(stamp, _) => stamp.bytes,
+            Found::Link => 0,
+        })
+        .sum();
+    if found.len() >= MAX_FILES || bytes > MAX_NEW_BYTES {
+        let cause = "it holds far more than a paper; choose the folder of the paper alone";
+        return Err(problem(cause.to_owned()));
+    }
+    Ok(())
 }
 
 /// Makes the folder if it is missing; says whether it did.
