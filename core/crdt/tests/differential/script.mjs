@@ -176,7 +176,7 @@ class Script {
       look: 8,
       undo: this.kind === "undo" ? 30 : 0,
       history: this.kind === "history" ? 20 : 0,
-      position: this.kind === "history" ? 15 : 0,
+      position: { history: 15, undo: 10, all: 5 }[this.kind] ?? 0,
       advance: this.kind === "undo" ? 6 : 0,
     }
     for (let at = 0; at < length; at += 1) {
@@ -217,10 +217,17 @@ class Script {
     }
   }
 
-  /** A play with a copy of one document, to look at: asking for roots may change what the document does. */
+  /**
+   * A play with a copy of what one document shows, to look at: asking for roots may change what the document does. What
+   * waits is left out, as it may go in there though it does not here.
+   */
   copy(doc) {
     const copy = new Play({ [doc]: { client: 0, roots: this.roots } })
+    const { store } = this.play.doc(doc)
+    const { pendingStructs, pendingDs } = store
+    Object.assign(store, { pendingStructs: null, pendingDs: null })
     Y.applyUpdate(copy.doc(doc), Y.encodeStateAsUpdate(this.play.doc(doc)))
+    Object.assign(store, { pendingStructs, pendingDs })
     return copy
   }
 
@@ -541,7 +548,8 @@ class Script {
   look() {
     const { random } = this
     const doc = random.pick(this.names)
-    switch (random.weigh({ encode: 4, check: 4, pending: 2, sv: 1, svOf: 2 })) {
+    const what = random.weigh({ encode: 4, check: 4, pending: 2, sv: 1, svOf: 2, snapshot: 1 })
+    switch (what) {
       case "encode":
         return this.add({ do: "encode", doc, format: random.pick(FORMATS) })
       case "check":
@@ -549,7 +557,8 @@ class Script {
       case "pending":
         return this.add({ do: "pending", doc })
       case "sv":
-        return this.add({ do: "sv", doc })
+      case "snapshot":
+        return this.add({ do: what, doc })
       default: {
         if (this.pool.length === 0) return undefined
         const { name, formats } = random.pick(this.pool)
@@ -655,6 +664,7 @@ class Script {
       return
     }
     const texts = this.targets(this.copy(doc), doc).filter(({ shared }) => shared instanceof Y.Text)
+    if (texts.length === 0) return
     const { at, shared } = random.pick(texts)
     const out = this.fresh("p")
     const index = random.below(shared.length + 1)
