@@ -163,6 +163,28 @@ fn sharing_is_stopped_and_taken_up_again_with_the_same_link() {
 }
 
 #[test]
+fn what_cannot_be_written_is_told_kept_and_written_later() {
+    let room = Room::new();
+    let (ann, mut bo) = room.two(&[("main.tex", b"x\n")]);
+    // A folder with nothing of the paper in it has the name.
+    bo.write("notes.tex/notes.aux", "built");
+    ann.write("notes.tex", "notes\n");
+    let note = bo.wait("a note", |bo| {
+        let file = bo.files().into_iter().find(|file| file.path == "notes.tex")?;
+        file.note.filter(|note| note.contains("a folder has its name"))
+    });
+    assert!(note.starts_with("Not on disk"), "{note}");
+    assert_eq!(bo.text("notes.tex"), "notes\n", "it can be read and edited all the same");
+    bo.insert("notes.tex", "notes", "our ");
+    ann.wait_disk("notes.tex", b"our notes\n");
+    #[expect(clippy::disallowed_methods, reason = "another program")]
+    std::fs::remove_dir_all(bo.path("notes.tex")).unwrap();
+    bo.wait_disk("notes.tex", b"our notes\n");
+    bo.wait("the note to be gone", |bo| bo.files().iter().all(|f| f.note.is_none()).then_some(()));
+    same_folders(&ann, &bo);
+}
+
+#[test]
 fn figures_travel_and_follow_their_file() {
     let room = Room::new();
     let figure = |seed: u8| {
