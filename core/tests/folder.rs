@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use replica::{Change, Edit};
 use tempfile::TempDir;
 use tests::Desk;
 
@@ -243,4 +244,32 @@ fn a_folder_that_cannot_be_used_says_so() {
     let missing = data.path().join("nowhere");
     let problem = Desk::open("Ann", &missing, data.path()).unwrap_err().to_string();
     assert!(problem.contains("nowhere") && problem.contains("Check"), "{problem}");
+}
+
+#[test]
+fn an_edit_is_taken_on_the_newest_version_only_and_whole() {
+    let here = Here::with(&[("main.tex", "a\u{1f600}b".as_bytes())]);
+    let mut desk = here.open();
+    let editor = desk.window("main.tex");
+    let change = |from, to, insert: &str| Change { from, to, insert: insert.into() };
+    let send = |desk: &Desk, version, updates: Vec<Vec<Change>>| {
+        desk.replica().edit(Edit { editor, version, updates });
+        // Answered after what was queued before.
+        desk.status();
+    };
+    // Two steps, the second one in the text after the first; each is a version.
+    send(&desk, 0, vec![vec![change(0, 1, "A"), change(4, 4, "!")], vec![change(5, 5, "?")]]);
+    desk.wait_text("main.tex", "A\u{1f600}b!?");
+    let window = desk.window_state("main.tex");
+    assert_eq!((window.version, window.own), (2, 2));
+    // Made on what has gone by, or on what is not yet: ignored.
+    send(&desk, 0, vec![vec![change(0, 0, "late")]]);
+    send(&desk, 7, vec![vec![change(0, 0, "early")]]);
+    assert_eq!(desk.window_state("main.tex").version, 2);
+    assert_eq!(desk.window_state("main.tex").closed, None);
+    // Half of a character: nothing of it is taken, and the window is told to open the text anew.
+    send(&desk, 2, vec![vec![change(0, 0, "x")], vec![change(3, 3, "y")]]);
+    assert!(desk.window_state("main.tex").closed.is_some());
+    desk.level();
+    assert_eq!(desk.disk("main.tex").unwrap(), "A\u{1f600}b!?".as_bytes());
 }
