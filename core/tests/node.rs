@@ -289,6 +289,7 @@ fn a_file_of_a_paper_is_a_plain_yjs_document() {
     all_have(&mut [&mut ben, &mut cyd], "Dear reader.\n");
     ben.insert(5, "kind ");
     ann.wait_text("main.tex", "Dear kind reader.\n");
+    all_have(&mut [&mut cyd], "Dear kind reader.\n");
     cyd.insert(18, "Yours, C.\n");
     ann.wait_disk("main.tex", b"Dear kind reader.\nYours, C.\n");
     ann.insert("main.tex", "Dear", "My ");
