@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use replica::{Change, Edit};
+use std::time::Duration;
+
+use replica::{Change, Config, Edit, Notification, Person, Replica, Saved};
 use tempfile::TempDir;
 use tests::Desk;
 
@@ -272,4 +274,44 @@ fn an_edit_is_taken_on_the_newest_version_only_and_whole() {
     assert!(desk.window_state("main.tex").closed.is_some());
     desk.level();
     assert_eq!(desk.disk("main.tex").unwrap(), "A\u{1f600}b!?".as_bytes());
+}
+
+#[test]
+fn nobody_reads_saved_of_an_edit_that_was_taken_and_is_not_durable() {
+    let here = Here::with(&[("main.tex", b"text\n")]);
+    let (told, heard) = std::sync::mpsc::channel();
+    let config = Config {
+        data_dir: here.data.path().to_owned(),
+        folder: here.folder.path().to_owned(),
+        person: Person { name: "Ann".to_owned(), color: 0 },
+    };
+    let replica = Replica::open(config, move |notification| drop(told.send(notification))).unwrap();
+    replica.level(Duration::from_secs(40)).unwrap();
+    let file = replica.view().unwrap().files[0].id.unwrap();
+    let editor = replica.open_editor(file).unwrap().editor;
+    let mut saved = replica.status().unwrap().saved;
+    for version in 0..20 {
+        while saved != Saved::Saved {
+            if let Notification::Status(status) =
+                heard.recv_timeout(Duration::from_secs(40)).unwrap()
+            {
+                saved = status.saved;
+            }
+        }
+        let change = Change { from: 0, to: 0, insert: "x".into() };
+        replica.edit(Edit { editor, version, updates: vec![vec![change]] });
+        // What the status says when the edit is confirmed is said knowing of the edit.
+        loop {
+            match heard.recv_timeout(Duration::from_secs(40)).unwrap() {
+                Notification::Status(status) => saved = status.saved,
+                Notification::Patches { patches, .. } if patches.iter().any(|patch| patch.own) => {
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let durable = replica.status().unwrap().saved == Saved::Saved;
+        assert!(saved != Saved::Saved || durable, "edit {version} was called saved");
+    }
+    replica.close().unwrap();
 }

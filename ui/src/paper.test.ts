@@ -60,15 +60,13 @@ test("a file that can't be opened says why and leaves the one before it in front
   await vi.waitFor(() => expect(paper.state().active).toBe(MODEL))
 })
 
-test("what is typed is unconfirmed until a status comes after its confirmation", async () => {
+test("what is typed is unconfirmed until the replica has taken it", async () => {
   const { stub, paper } = await open()
   stub.hold()
   paper.editor()?.view.dispatch({ changes: { from: 0, insert: "x" }, userEvent: "input.type" })
   expect(paper.state().unconfirmed).toBe(1)
   stub.release()
   await vi.waitFor(() => expect(stub.text(MODEL)).toMatch(/^x/))
-  expect(paper.state().unconfirmed).toBe(1)
-  stub.setStatus({ saved: { kind: "saved" } })
   await vi.waitFor(() => expect(paper.state().unconfirmed).toBe(0))
 })
 

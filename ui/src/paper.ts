@@ -18,8 +18,6 @@ import type {
 
 /** How long the text rests before the outline is read again. */
 const OUTLINE_PAUSE_MS = 250
-/** How long the status after a confirmation may take at most. */
-const STATUS_PAUSE_MS = 200
 /** How many events may wait for an editor whose opening is under way. */
 const EARLY_EVENTS = 1000
 
@@ -59,7 +57,6 @@ export class PaperStore {
   private readonly early = new Map<number, EditorEvent[]>()
   private asked = 0
   private readonly unconfirmed = new Map<string, number>()
-  private confirmedTimer: ReturnType<typeof setTimeout> | undefined
   private outlineTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(shell: Shell, paper: Paper) {
@@ -101,7 +98,6 @@ export class PaperStore {
         break
       case "status":
         this.set({ status: this.withKept(event.status), told: Date.now() })
-        if (this.confirmedTimer !== undefined) this.confirmed()
         break
       case "notice":
         this.note(event.notice)
@@ -294,24 +290,14 @@ export class PaperStore {
   }
 
   /**
-   * A confirmation says that the replica has the edit, not that the disk has it. The status after
-   * it says that; until it comes, or there is time enough that it must have come, nothing is level.
+   * A confirmation says that the replica has the edit, not that the disk has it. The replica tells
+   * its status first, so what the status says by now is about that edit too.
    */
   private setUnconfirmed(file: string, edits: number) {
     if (edits > 0) this.unconfirmed.set(file, edits)
     else this.unconfirmed.delete(file)
     const all = [...this.unconfirmed.values()].reduce((sum, one) => sum + one, 0)
-    clearTimeout(this.confirmedTimer)
-    this.confirmedTimer = undefined
-    if (all > 0) this.set({ unconfirmed: all })
-    else if (this.current.unconfirmed > 0)
-      this.confirmedTimer = setTimeout(() => this.confirmed(), STATUS_PAUSE_MS)
-  }
-
-  private confirmed() {
-    clearTimeout(this.confirmedTimer)
-    this.confirmedTimer = undefined
-    this.set({ unconfirmed: 0 })
+    if (all !== this.current.unconfirmed) this.set({ unconfirmed: all })
   }
 
   /** A status comes with each key; what it says again of people and sharing stays the same object. */

@@ -852,7 +852,13 @@ impl EventLoop {
         (self.notify)(Notification::Notice(notice));
     }
 
+    /// The status comes first: whoever hears that an edit was taken must not still read "saved" from before it.
     fn tell(&mut self) {
+        let status = self.current_status();
+        if self.status.as_ref() != Some(&status) {
+            self.status = Some(status.clone());
+            (self.notify)(Notification::Status(status));
+        }
         for (editor, (version, patches)) in std::mem::take(&mut self.patches) {
             (self.notify)(Notification::Patches { editor, version, patches });
         }
@@ -861,11 +867,6 @@ impl EventLoop {
         }
         if std::mem::take(&mut self.presence_changed) {
             self.tell_cursors();
-        }
-        let status = self.current_status();
-        if self.status.as_ref() != Some(&status) {
-            self.status = Some(status.clone());
-            (self.notify)(Notification::Status(status));
         }
     }
 
