@@ -124,6 +124,7 @@ impl Structs {
             let blocked = if head.clock > known {
                 Some((head.client, head.clock - 1))
             } else if head.end() <= known {
+                self.cut_beside(&head);
                 continue;
             } else {
                 match self.needs(&head) {
@@ -189,6 +190,27 @@ impl Structs {
             .flatten()
             .find(|id| id.client != block.client && id.clock >= self.next(id.client))
             .map_or(Needs::Nothing, |id| Needs::Missing(id.client))
+    }
+
+    /// Cuts at the neighbours of a block that is here already, as Yjs does before it looks whether it is. What an undo
+    /// has copied is not joined again, so that this shows in later updates.
+    fn cut_beside(&mut self, block: &Block<'_>) {
+        let BlockKind::Item(item) = &block.kind else { return };
+        let known = |structs: &Self, id: Id| {
+            let slot = structs.slot(id.client)?;
+            (id.clock < structs.client(slot).next).then_some(Ref { slot, clock: id.clock })
+        };
+        let origin = item.origin.map(|id| known(self, id));
+        let right_origin = item.right_origin.map(|id| known(self, id));
+        if origin == Some(None) || right_origin == Some(None) {
+            return;
+        }
+        if let Some(Some(unit)) = origin {
+            self.clean_end(unit);
+        }
+        if let Some(Some(unit)) = right_origin {
+            self.clean_start(unit);
+        }
     }
 
     /// Integrates a block of which the units below `known` are here already.

@@ -99,6 +99,8 @@ impl Structs {
                 && neighbor.kind == kind
                 && !neighbor.deleted
                 && !neighbor.redone
+                // What is kept for an undo would keep what is joined to it, even if that is deleted at once.
+                && !neighbor.keep
                 && origin == neighbor.last_ref()
                 && right_origin == neighbor.right_origin;
             if continues {
