@@ -280,6 +280,10 @@ test("sharing shows a link to pass on, and stops", async () => {
   await page.getByTestId("share-stop").click()
   await page.getByTestId("share-start").waitFor()
   expect(await status(page, "sent")).toBe("Not shared")
+  await page.getByTestId("share-start").press("Enter")
+  await page.locator("[data-testid=copy-link]:focus").waitFor()
+  await page.keyboard.press("Escape")
+  await page.getByTestId("share-link").waitFor({ state: "detached" })
 })
 
 test("the start window asks who one is, opens and joins", async () => {

@@ -1,4 +1,4 @@
-// How a person looks: a colour by number, an initial. Names come from other computers, so nothing
+// How a person looks: a color by number, an initial. Names come from other computers, so nothing
 // here trusts their length or content.
 
 const CLASSES = [
@@ -12,17 +12,17 @@ const CLASSES = [
   "p-ember",
 ] as const
 
-/** How many colours there are to choose from. */
+/** How many colors there are to choose from. */
 export const PERSON_COLORS = CLASSES.length
 
 const COLOR_NAMES = ["Teal", "Violet", "Gold", "Plum", "Rose", "Steel", "Moss", "Ember"] as const
 
-/** Returns the name of a person's colour, for those who cannot see it. */
+/** Returns the name of a person's color, for those who cannot see it. */
 export function colorName(color: number): string {
   return COLOR_NAMES[index(color)] ?? COLOR_NAMES[0]
 }
 
-/** Returns the class that sets `--p` to a person's colour. */
+/** Returns the class that sets `--p` to a person's color. */
 export function personClass(color: number): string {
   return CLASSES[index(color)] ?? CLASSES[0]
 }

@@ -94,7 +94,7 @@ fn keep_level(runtime: &Runtime, replica: Replica, desk: &Desk) -> anyhow::Resul
 fn config(folder: &Path, desk: &Desk) -> anyhow::Result<Config> {
     let name = desk.name.clone().or_else(|| std::env::var("USER").ok());
     let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "Somebody".to_owned());
-    // The same name has the same colour, on every day.
+    // The same name has the same color, on every day.
     let sum = name.bytes().fold(0_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
     let person = Person { name, color: sum % PERSON_COLORS };
     Ok(Config { data_dir: desk.data.path()?, folder: folder.to_path_buf(), person })

@@ -92,7 +92,7 @@ pub(crate) struct Connection {
     papers: Papers,
     runtime: Handle,
     blob_events: mpsc::UnboundedSender<BlobEvent>,
-    travelling: BTreeSet<String>,
+    traveling: BTreeSet<String>,
     failing: BTreeMap<String, Failing>,
     /// Figures that the server is known to have.
     there: BTreeSet<String>,
@@ -147,7 +147,7 @@ impl Connection {
             papers,
             runtime: runtime.clone(),
             blob_events,
-            travelling: BTreeSet::new(),
+            traveling: BTreeSet::new(),
             failing: BTreeMap::new(),
             there,
             unmarked: documents.names().into_iter().collect(),
@@ -603,18 +603,18 @@ impl Connection {
             missing.into_iter().map(|hash| (hash, true)).collect();
         waiting.extend(self.blobs_to_send(documents).map(|hash| (hash.to_owned(), false)));
         for (hash, fetch) in waiting {
-            if self.travelling.len() >= BLOBS_AT_ONCE {
+            if self.traveling.len() >= BLOBS_AT_ONCE {
                 return;
             }
             let early = self.failing.get(&hash).is_some_and(|failing| failing.due > now);
-            if early || self.travelling.contains(&hash) {
+            if early || self.traveling.contains(&hash) {
                 continue;
             }
             let bytes = if fetch { None } else { documents.store().get_blob(&hash).ok().flatten() };
             if !fetch && bytes.is_none() {
                 continue;
             }
-            self.travelling.insert(hash.clone());
+            self.traveling.insert(hash.clone());
             let (papers, events) = (self.papers.clone(), self.blob_events.clone());
             // The task ends with its one journey; a closed channel means that nobody waits.
             drop(self.runtime.spawn(async move {
@@ -633,7 +633,7 @@ impl Connection {
     ) -> Result<(), Failure> {
         match event {
             BlobEvent::Here(hash, bytes) => {
-                self.travelling.remove(&hash);
+                self.traveling.remove(&hash);
                 self.failing.remove(&hash);
                 documents.put_blob(&bytes)?;
                 self.there.insert(hash);
@@ -641,12 +641,12 @@ impl Connection {
                 round.arrived = true;
             }
             BlobEvent::There(hash) => {
-                self.travelling.remove(&hash);
+                self.traveling.remove(&hash);
                 self.failing.remove(&hash);
                 self.there.insert(hash);
             }
             BlobEvent::Failed(hash, error) => {
-                self.travelling.remove(&hash);
+                self.traveling.remove(&hash);
                 let pause =
                     self.failing.get(&hash).map_or(BLOB_RETRY_FIRST, |failing| failing.pause);
                 let next = (pause * 2).min(BLOB_RETRY_LAST);

@@ -473,7 +473,7 @@ fn imported(
     if let Some(state) = state {
         base.apply_v1(state)?;
     }
-    // State vector and delete set: equal texts with other tombstones have other neighbours.
+    // State vector and delete set: equal texts with other tombstones have other neighbors.
     let vector = base.state_vector();
     let mut hasher = blake3::Hasher::new_derive_key("quire import client 1");
     hasher.update(format!("{paper}/{file}").as_bytes());

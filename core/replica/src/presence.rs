@@ -2,15 +2,15 @@
 //!
 //! On the wire it is y-protocols awareness in the shape that y-codemirror.next writes, so that
 //! other Yjs clients see us and we them. What comes from outside is taken as it makes sense: a
-//! name is cut, an unknown colour becomes one of ours.
+//! name is cut, an unknown color becomes one of ours.
 
 use paper::FileId;
 use serde_json::{Value, json};
 
-/// How many colours there are for people.
+/// How many colors there are for people.
 pub const PERSON_COLORS: u8 = 8;
 
-/// The colours as other Yjs clients want them: for a caret, and for a selection.
+/// The colors as other Yjs clients want them: for a caret, and for a selection.
 const CSS_COLORS: [&str; PERSON_COLORS as usize] =
     ["#007c77", "#533cb2", "#876a00", "#5a0843", "#d21f66", "#204662", "#0a4004", "#943a1c"];
 
@@ -22,7 +22,7 @@ const MAX_NAME_CHARS: usize = 60;
 pub struct Person {
     /// The name, as typed.
     pub name: String,
-    /// Which of the [`PERSON_COLORS`] colours.
+    /// Which of the [`PERSON_COLORS`] colors.
     pub color: u8,
 }
 
@@ -35,7 +35,7 @@ pub struct Presence {
     pub me: bool,
     /// The name.
     pub name: String,
-    /// Which of the [`PERSON_COLORS`] colours.
+    /// Which of the [`PERSON_COLORS`] colors.
     pub color: u8,
     /// The file that they look at.
     pub file: Option<FileId>,
@@ -50,7 +50,7 @@ pub struct Cursor {
     pub id: String,
     /// The name.
     pub name: String,
-    /// Which of the [`PERSON_COLORS`] colours.
+    /// Which of the [`PERSON_COLORS`] colors.
     pub color: u8,
     /// The end of the selection that stays, in UTF-16 units.
     pub anchor: u32,
@@ -105,7 +105,7 @@ impl Said {
 
 fn own_color(client: u64, css: &str) -> u8 {
     let known = CSS_COLORS.iter().position(|color| color.eq_ignore_ascii_case(css));
-    // Somebody from another program: any colour, but always the same.
+    // Somebody from another program: any color, but always the same.
     let color = known.map_or(client % u64::from(PERSON_COLORS), |known| known as u64);
     u8::try_from(color).unwrap_or_default()
 }

@@ -200,7 +200,7 @@ impl Replica {
         self.ask(|reply| Event::DeleteFile(file, reply))?
     }
 
-    /// Changes the name or colour that others see.
+    /// Changes the name or color that others see.
     pub fn set_person(&self, person: Person) {
         self.tell(Event::SetPerson(person));
     }

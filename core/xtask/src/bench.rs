@@ -25,7 +25,7 @@ pub(crate) fn vectors(folder: &Path) -> Result<()> {
     step::run(
         "Vectors",
         Command::new(env!("CARGO"))
-            .args(["test", "--release", "--package", "crdt", "--test", "crdt", "vectors", "--"])
+            .args(["test", "--release", "--package", "crdt", "--test", "promises", "vectors", "--"])
             .arg("--nocapture")
             .env("QUIRE_VECTORS", folder)
             .current_dir(workspace::root()),

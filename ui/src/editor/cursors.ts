@@ -1,4 +1,4 @@
-// Draws where the others are: a caret in their colour with a name flag, and a tint under what they
+// Draws where the others are: a caret in their color with a name flag, and a tint under what they
 // have selected. A flag stands on the side of its caret that has no text, opens when its person
 // edits there, closes after a while, and comes back under the pointer. Takes no room in the text.
 

@@ -33,7 +33,7 @@ test.each([
   ["\\begin{equation} x", "<command \\begin><brace {><math equation><brace }> x"],
   ["\\verb|$%| y", "<command \\verb><key |$%|> y"],
 ])("%s", (text, expected) => {
-  // Neighbouring pieces of one color may or may not be one.
+  // Neighboring pieces of one color may or may not be one.
   const joined = (words: string) =>
     words.replace(/><(\w+) /g, (all, color, at, whole) => {
       const before = whole.slice(0, at).match(/<(\w+) [^<>]*$/)?.[1]

@@ -1,4 +1,4 @@
-// Colours for LaTeX: commands, braces, inline math, keys, comments, headings, and nothing more,
+// Colors for LaTeX: commands, braces, inline math, keys, comments, headings, and nothing more,
 // since prose should stay plain ink. A line-by-line reader that never fails on broken markup;
 // it knows no grammar and no packages.
 
@@ -13,7 +13,7 @@ import type { Extension } from "@codemirror/state"
 import { Tag } from "@lezer/highlight"
 import { proseOnly } from "./spelling"
 
-/** The colours; the classes are in `style/quire.css`. */
+/** The colors; the classes are in `style/quire.css`. */
 export const texTags = {
   command: Tag.define(),
   brace: Tag.define(),
@@ -240,7 +240,7 @@ const bibParser: StreamParser<{ entry: boolean }> = {
 const latex = StreamLanguage.define(parser)
 const bibtex = StreamLanguage.define(bibParser)
 
-/** Returns the colours for a file by its name; plain text has none. */
+/** Returns the colors for a file by its name; plain text has none. */
 export function language(path: string): Extension {
   const colors = syntaxHighlighting(style)
   if (/\.(?:tex|ltx|sty|cls|bbx|cbx|tikz|def|dtx)$/i.test(path)) return [latex, colors, proseOnly()]

@@ -1,4 +1,4 @@
-// A person's disc: colour and initial, never without the name beside it or in its title.
+// A person's disc: color and initial, never without the name beside it or in its title.
 
 import { initial, personClass } from "../people"
 

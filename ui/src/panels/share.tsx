@@ -1,7 +1,7 @@
 // Sharing: where the paper meets, the link to pass on, who has it. By default only this computer
 // can be reached; opening it to the network takes a question of its own.
 
-import { useState } from "react"
+import { useEffect, useRef, useState } from "react"
 import { Button, Input, Label, Radio, RadioGroup, TextField } from "react-aria-components"
 import { sentence } from "../shell"
 import type { ShareWhere, Sharing } from "../shell.gen"
@@ -144,6 +144,10 @@ function Shared({ sharing }: { sharing: Sharing }) {
   const active = usePaperState((state) => state.active)
   const [problem, setProblem] = useState<string | null>(null)
   const [copied, setCopied] = useState(false)
+  const copy = useRef<HTMLButtonElement>(null)
+
+  // The button that was pressed is gone: without this, the keyboard would have nowhere to go on.
+  useEffect(() => copy.current?.focus(), [])
 
   const attempt = async (call: Promise<unknown>): Promise<boolean> => {
     try {
@@ -169,6 +173,7 @@ function Shared({ sharing }: { sharing: Sharing }) {
             onFocus={(event) => event.currentTarget.select()}
           />
           <Button
+            ref={copy}
             className="btn main big"
             data-testid="copy-link"
             onPress={() => void attempt(paper.copyText(sharing.link)).then(setCopied)}
