@@ -267,7 +267,9 @@ fn merge<'a, D: Decoder<'a>, E: Encoder>(updates: &[&'a [u8]]) -> Result<Vec<u8>
     // Highest client first, within a client lowest clock first.
     let mut order: Vec<usize> =
         (0..sources.len()).filter(|&at| sources[at].current.is_some()).collect();
-    order.sort_by(|&left, &right| compare(&sources[left], &sources[right]));
+    if order.len() > SHORT {
+        order.sort_by(|&left, &right| compare(&sources[left], &sources[right]));
+    }
     loop {
         // Only the first one has moved on since.
         if order.first().is_some_and(|&first| sources[first].current.is_none()) {
@@ -308,25 +310,25 @@ fn merge<'a, D: Decoder<'a>, E: Encoder>(updates: &[&'a [u8]]) -> Result<Vec<u8>
                 }
             } else {
                 let overlap = last.end() - block.clock;
+                let mut block = block.clone();
                 if overlap > 0 && last.is_skip() {
                     last.len -= overlap;
-                } else if overlap > 0
-                    && let Some(block) = source.current.take()
-                {
-                    source.current = Some(block.tail(overlap));
+                } else if overlap > 0 {
+                    block = block.tail(overlap);
                 }
-                let Some(block) = source.current.as_ref() else { continue };
                 let joins = matches!(
                     (&last.kind, &block.kind),
                     (BlockKind::Gc, BlockKind::Gc) | (BlockKind::Skip, BlockKind::Skip)
                 );
                 if joins {
+                    // The source stays at the whole block, which decides what is looked at next.
                     last.len += block.len;
                 } else {
                     if last.len > 0 {
                         writer.write(last, 0);
                     }
-                    pending = source.take();
+                    pending = Some(block);
+                    source.advance();
                 }
             }
         } else {
@@ -355,8 +357,9 @@ fn compare(left: &Source<'_>, right: &Source<'_>) -> Ordering {
     key(left).cmp(&key(right))
 }
 
-/// Arrays up to this length are sorted by V8 as described at [`sort`].
-const SHORT: usize = 32;
+/// Arrays up to this length are sorted by V8 as described at [`sort`]. Of longer ones it merges runs, which is not
+/// copied: there another engine than V8 differs as well, and either block says the same to whoever applies it.
+const SHORT: usize = 63;
 
 /// Brings the sources in order again after the first one moved on, as JavaScript's sort leaves them.
 ///

@@ -55,7 +55,9 @@ fn random_scripts_have_yjs_bytes() {
         steps += done;
         if let Some(difference) = difference {
             let id = vector["id"].as_str().unwrap();
-            differences.push(format!("{id} ({}), {difference}", vector["group"].as_str().unwrap()));
+            let difference = format!("{id} ({}), {difference}", vector["group"].as_str().unwrap());
+            println!("{difference}");
+            differences.push(difference);
         }
         if ran % 500 == 0 {
             println!("{ran} of {scripts} scripts, {steps} steps, {} differ", differences.len());
