@@ -90,6 +90,7 @@ pub(crate) fn recover(
         incomplete: false,
         missing: Vec::new(),
         broken: Vec::new(),
+        half_made: Vec::new(),
         older: Vec::new(),
     };
     for folder in [&folders.log, &folders.snapshots] {
@@ -123,6 +124,8 @@ struct Recovery<'r> {
     missing: Vec<String>,
     /// Segments to be removed when their content is safe elsewhere.
     broken: Vec<Lsn>,
+    /// Segments that were being made when the power went, with nothing in them that the older ones lack.
+    half_made: Vec<Lsn>,
     older: Vec<Older>,
 }
 
@@ -153,7 +156,7 @@ impl Recovery<'_> {
                 // The header is durable before anything follows it.
                 let text = format!("{} was being made: removed", path.display());
                 self.report(Severity::Info, text);
-                self.broken.push(first_lsn);
+                self.half_made.push(first_lsn);
                 return Ok(None);
             }
             None => return self.headless(first_lsn, &path, &bytes),
@@ -184,8 +187,14 @@ impl Recovery<'_> {
             file.map_err(failed("sync", &path))?;
         }
         if !stands_alone && scan.records.iter().all(|(_, record)| record.lsn == first_lsn) {
-            self.broken.push(first_lsn);
+            self.half_made.push(first_lsn);
             return Ok(None);
+        }
+        let torn = scan.ending == Ending::Torn && scan.end < bytes.len();
+        if torn && next.is_some() && !scan.sealed {
+            // That this end is a torn one is known by the segment after it. Should the power go again and another one
+            // come after it, nobody could tell any more.
+            self.cut(&path, scan.end)?;
         }
         if next.is_some() || scan.sealed || !stands_alone {
             self.older.push(Older { first_lsn, newest });
@@ -197,9 +206,7 @@ impl Recovery<'_> {
             let text =
                 format!("{}: {dropped} bytes of an unfinished write dropped", path.display());
             self.report(Severity::Info, text);
-            let mut file = disk.open(&path).map_err(failed("open", &path))?;
-            let cut = file.set_len(scan.end as u64).and_then(|()| file.sync());
-            cut.map_err(failed("cut", &path))?;
+            self.cut(&path, scan.end)?;
         }
         // What was carried over has the segment's first lsn, what came later has not.
         let own = scan.records.iter().find(|(_, record)| record.lsn > first_lsn);
@@ -217,6 +224,13 @@ impl Recovery<'_> {
             })?;
         }
         Ok(Some(writer))
+    }
+
+    /// Drops what stands behind the last record.
+    fn cut(&self, path: &Path, end: usize) -> Result<(), StoreError> {
+        let mut file = self.disk.open(path).map_err(failed("open", path))?;
+        let cut = file.set_len(end as u64).and_then(|()| file.sync());
+        cut.map_err(failed("cut", path))
     }
 
     /// Takes what a segment without a readable header still gives.
@@ -353,7 +367,10 @@ impl Recovery<'_> {
         if marked {
             self.mark_incomplete(reserve());
         }
-        let carry = resumed.is_none() || !self.broken.is_empty() || marked;
+        let carry =
+            resumed.is_none() || !self.broken.is_empty() || !self.half_made.is_empty() || marked;
+        // Before another one is made: between two that follow each other, a half-made one would look like damage.
+        self.remove(&self.half_made)?;
         let older = std::mem::take(&mut self.older);
         let mut writer = match resumed {
             Some(writer) if !carry => writer.with_older(older),
@@ -391,19 +408,25 @@ impl Recovery<'_> {
                 self.index.place(document, place);
             }
         }
-        for first_lsn in &self.broken {
-            let path = writer::path(folder, *first_lsn);
-            disk.remove(&path).map_err(failed("remove", path))?;
-        }
-        if !self.broken.is_empty() {
-            disk.sync_dir(folder).map_err(failed("sync", folder))?;
-        }
+        self.remove(&self.broken)?;
         let orphans = self.index.orphan_count();
         if orphans > 0 {
             let text = format!("{orphans} changes belong to documents whose names are lost");
             self.report(Severity::Warning, text);
         }
         Ok(Recovered { writer, index: self.index, next_lsn, reports: self.reports })
+    }
+
+    fn remove(&self, segments: &[Lsn]) -> Result<(), StoreError> {
+        let folder = &self.folders.log;
+        for first_lsn in segments {
+            let path = writer::path(folder, *first_lsn);
+            self.disk.remove(&path).map_err(failed("remove", path))?;
+        }
+        if !segments.is_empty() {
+            self.disk.sync_dir(folder).map_err(failed("sync", folder))?;
+        }
+        Ok(())
     }
 
     /// Marks the documents that may lack something, and says so in the reports.
