@@ -123,11 +123,13 @@ impl Structs {
             let known = self.next(head.client);
             let blocked = if head.clock > known {
                 Some((head.client, head.clock - 1))
-            } else if head.end() <= known {
-                self.cut_beside(&head);
-                continue;
             } else {
+                // Even what is known waits for its neighbours, as in Yjs: a collected block may have come first.
                 match self.needs(&head) {
+                    Needs::Nothing if head.end() <= known => {
+                        self.cut_beside(&head);
+                        continue;
+                    }
                     Needs::Nothing => {
                         self.integrate_block(passed, head, known);
                         continue;
