@@ -124,7 +124,7 @@ impl Structs {
             let blocked = if head.clock > known {
                 Some((head.client, head.clock - 1))
             } else {
-                // Even what is known waits for its neighbours, as in Yjs: a collected block may have come first.
+                // Even what is known waits for its neighbors, as in Yjs: a collected block may have come first.
                 match self.needs(&head) {
                     Needs::Nothing if head.end() <= known => {
                         self.cut_beside(&head);
@@ -194,7 +194,7 @@ impl Structs {
             .map_or(Needs::Nothing, |id| Needs::Missing(id.client))
     }
 
-    /// Cuts at the neighbours of a block that is here already, as Yjs does before it looks whether it is. What an undo
+    /// Cuts at the neighbors of a block that is here already, as Yjs does before it looks whether it is. What an undo
     /// has copied is not joined again, so that this shows in later updates.
     fn cut_beside(&mut self, block: &Block<'_>) {
         let BlockKind::Item(item) = &block.kind else { return };

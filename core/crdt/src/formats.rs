@@ -116,7 +116,7 @@ impl Attributes {
     }
 }
 
-/// A place in a text: its neighbours, and the formats that hold there.
+/// A place in a text: its neighbors, and the formats that hold there.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     pub(crate) parent: u32,
@@ -147,12 +147,12 @@ impl Walk {
         Self { parent, left: NIL, right, formats: Formats::default() }
     }
 
-    /// Starts between two neighbours, with all formats that hold there.
+    /// Starts between two neighbors, with all formats that hold there.
     pub(crate) fn from_start(structs: &Structs, parent: u32, left: u32, right: u32) -> Self {
         Self::from(structs, parent, left, right, structs.types[parent as usize].start)
     }
 
-    /// Starts between two neighbours, with the formats that Yjs sees there when none is given: all, or, as long as it
+    /// Starts between two neighbors, with the formats that Yjs sees there when none is given: all, or, as long as it
     /// does not know that the text has any, those that were made in one run with what stands there.
     ///
     /// In the second case Yjs starts from a place where it searched before, so what it does hangs on earlier edits and

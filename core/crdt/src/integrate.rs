@@ -11,14 +11,14 @@
 //! run stays in a run. (Nicolaescu, Jahns, Derntl, Klamma: Near Real-Time Peer-to-Peer Shared Editing on Extensible
 //! Data Types, 2016; the case of equal right origins is Yjs's addition.)
 //!
-//! An item that continues its left neighbour is joined to it at once. Yjs does that when the transaction ends, with the
+//! An item that continues its left neighbor is joined to it at once. Yjs does that when the transaction ends, with the
 //! same result, since it then tries every new item.
 
 use crate::content::Content;
 use crate::item::{Item, Kind, NIL, Ref};
 use crate::structs::Structs;
 
-/// Where an item was typed: its neighbours now (handles), and then (origins).
+/// Where an item was typed: its neighbors now (handles), and then (origins).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spot {
     pub(crate) parent: u32,

@@ -56,7 +56,7 @@ impl Kind {
         !matches!(self, Self::Gc | Self::Deleted | Self::Format)
     }
 
-    /// Whether two neighbours of this kind become one item.
+    /// Whether two neighbors of this kind become one item.
     pub(crate) fn is_mergeable(self) -> bool {
         matches!(self, Self::Gc | Self::Deleted | Self::Json | Self::String | Self::Any)
     }
@@ -70,7 +70,7 @@ pub(crate) struct Item {
     pub(crate) len: u32,
     /// The client.
     pub(crate) slot: u32,
-    /// Neighbours in the list or in the chain of a map's key, deleted ones included.
+    /// Neighbors in the list or in the chain of a map's key, deleted ones included.
     pub(crate) left: u32,
     pub(crate) right: u32,
     pub(crate) origin: Ref,

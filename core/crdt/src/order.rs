@@ -311,7 +311,7 @@ impl Nodes {
         right
     }
 
-    /// Hangs a node beside its left neighbour, from whose sum `moved` went over to it.
+    /// Hangs a node beside its left neighbor, from whose sum `moved` went over to it.
     fn insert_child(
         &mut self,
         order: &mut Order,
@@ -358,13 +358,13 @@ impl Nodes {
         inner.sums[at] = moved;
         inner.count += 1;
         self.set_parent(right, are_leaves, target);
-        // The sums above `target` already hold `moved` where the left neighbour has the same parent.
+        // The sums above `target` already hold `moved` where the left neighbor has the same parent.
         if target != parent && moved > 0 {
             self.shift(parent, target, moved);
         }
     }
 
-    /// Moves an amount of length between two neighbouring inner nodes in the nodes above them.
+    /// Moves an amount of length between two neighboring inner nodes in the nodes above them.
     fn shift(&mut self, from: u32, to: u32, amount: u32) {
         let (mut from, mut to) = (from, to);
         loop {

@@ -431,7 +431,7 @@ impl Structs {
         self.nodes.update(order, &self.items, handle);
     }
 
-    /// Puts an item behind its left neighbour, or first, in its list or chain.
+    /// Puts an item behind its left neighbor, or first, in its list or chain.
     pub(crate) fn link(&mut self, handle: u32) {
         let (left, parent, key) = {
             let item = &self.items[handle];
@@ -528,7 +528,7 @@ impl Structs {
         right
     }
 
-    /// Whether two neighbours in clock order become one.
+    /// Whether two neighbors in clock order become one.
     fn can_join(&self, left: u32, right: u32) -> bool {
         let (l, r) = (&self.items[left], &self.items[right]);
         l.kind == r.kind
@@ -666,7 +666,7 @@ impl Structs {
             if !item.deleted {
                 self.delete_one(next, &mut inside);
             } else if item.clock < self.before(item.slot) {
-                // It will be collected, and may then join its neighbours.
+                // It will be collected, and may then join its neighbors.
                 self.changes.cuts.push(Ref { slot: item.slot, clock: item.clock });
             }
         }

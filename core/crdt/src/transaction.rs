@@ -61,7 +61,7 @@ impl<'a> Transaction<'a> {
         Commit { doc: self.doc }
     }
 
-    /// Inserts a content of ours between two neighbours; returns its item.
+    /// Inserts a content of ours between two neighbors; returns its item.
     pub(crate) fn insert(
         &mut self,
         parent: u32,
@@ -215,7 +215,7 @@ fn draw(seed: &mut u64) -> ClientId {
 }
 
 impl Structs {
-    /// Joins the items of a deleted range with each other and their neighbours.
+    /// Joins the items of a deleted range with each other and their neighbors.
     fn join_around(&mut self, slot: u32, clock: u32, end: u32) {
         let clocks = &self.client(slot).clocks;
         let last = clocks.find(end - 1);
@@ -259,7 +259,7 @@ impl Structs {
         }
     }
 
-    /// Tries to join the item that starts at a cut with its right neighbour, then with its left one.
+    /// Tries to join the item that starts at a cut with its right neighbor, then with its left one.
     fn join_at(&mut self, cut: Ref) {
         let clocks = &self.client(cut.slot).clocks;
         let place = clocks.find(cut.clock);
