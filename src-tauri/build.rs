@@ -1,6 +1,7 @@
 //! Lists the commands that a window may be allowed to call; all others are refused to all windows.
 
 #![expect(clippy::disallowed_methods, reason = "a build script has no other disk")]
+#![expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
 
 use std::fs;
 use std::path::Path;
@@ -40,6 +41,7 @@ fn main() {
         )
         .expect("ui/dist can be written");
     }
+    println!("cargo:rerun-if-changed={}", page.display());
     let manifest = tauri_build::AppManifest::new().commands(COMMANDS);
     tauri_build::try_build(tauri_build::Attributes::new().app_manifest(manifest))
         .expect("tauri.conf.json and the capabilities are valid");
