@@ -32,6 +32,8 @@ pub(crate) struct Client {
     texts: TextRun,
     values: Vec<Any>,
     json: Vec<Any>,
+    /// How many clients had made something here before it.
+    pub(crate) rank: u32,
     /// `next` at the start of the transaction numbered `stamp`.
     before: u32,
     stamp: u32,
@@ -92,6 +94,8 @@ pub(crate) struct Structs {
     pub(crate) nodes: Nodes,
     pub(crate) clients: Vec<Client>,
     slots: HashMap<ClientId, u32>,
+    /// Clients that made something.
+    ranks: u32,
     pub(crate) types: Vec<Type>,
     roots: HashMap<u32, u32>,
     keys: Vec<Box<str>>,
@@ -126,6 +130,7 @@ impl Structs {
             texts: TextRun::default(),
             values: Vec::new(),
             json: Vec::new(),
+            rank: 0,
             before: 0,
             stamp: 0,
         });
@@ -229,6 +234,10 @@ impl Structs {
     fn advance(&mut self, slot: u32, len: u32) {
         let number = self.changes.number;
         let client = &mut self.clients[slot as usize];
+        if client.next == 0 {
+            client.rank = self.ranks;
+            self.ranks += 1;
+        }
         if client.stamp != number {
             client.stamp = number;
             client.before = client.next;

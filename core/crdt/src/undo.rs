@@ -150,7 +150,10 @@ impl Steps {
             None => self.forget(structs, Direction::Redo),
         }
         let mut step = Step::default();
-        for &slot in &structs.changes.touched {
+        // In the order in which the document came to know the clients: in it they are deleted, and brought back.
+        let mut touched = structs.changes.touched.clone();
+        touched.sort_by_key(|&slot| structs.client(slot).rank);
+        for slot in touched {
             let clock = structs.before(slot);
             let len = structs.client(slot).next - clock;
             if len > 0 {
