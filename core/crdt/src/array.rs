@@ -7,7 +7,7 @@ use crate::doc::Doc;
 use crate::error::Error;
 use crate::item::NIL;
 use crate::map::content_of;
-use crate::text::seek;
+use crate::text::{check, seek};
 use crate::transaction::Transaction;
 use crate::value::{New, Shared, Value};
 
@@ -59,7 +59,7 @@ impl Array {
         index: u32,
         values: Vec<New>,
     ) -> Result<(), Error> {
-        self.check(transaction.doc, index, 0)?;
+        check(transaction.doc, self.0, index, 0)?;
         let (left, right) = seek(&mut transaction.doc.structs, self.0, index);
         self.insert_after(transaction, left, right, values)
     }
@@ -69,7 +69,7 @@ impl Array {
     /// # Errors
     /// The array was deleted with its parent; the client has made 2^32 units.
     pub fn push(self, transaction: &mut Transaction<'_>, values: Vec<New>) -> Result<(), Error> {
-        self.check(transaction.doc, 0, 0)?;
+        check(transaction.doc, self.0, 0, 0)?;
         let structs = &mut transaction.doc.structs;
         let (mut left, mut right) =
             seek(structs, self.0, structs.types[self.0 as usize].order.len());
@@ -136,7 +136,7 @@ impl Array {
         index: u32,
         kind: TypeKind,
     ) -> Result<Shared, Error> {
-        self.check(transaction.doc, index, 0)?;
+        check(transaction.doc, self.0, index, 0)?;
         let (left, right) = seek(&mut transaction.doc.structs, self.0, index);
         let content = Content::Type(std::borrow::Cow::Owned(kind));
         let handle = transaction.insert(self.0, NIL, left, right, content)?;
@@ -154,18 +154,7 @@ impl Array {
         index: u32,
         len: u32,
     ) -> Result<(), Error> {
-        self.check(transaction.doc, index, len)?;
+        check(transaction.doc, self.0, index, len)?;
         crate::text::Text(self.0).delete(transaction, index, len)
-    }
-
-    fn check(self, doc: &Doc, index: u32, count: u32) -> Result<(), Error> {
-        if doc.structs.is_type_deleted(self.0) {
-            return Err(Error::Gone);
-        }
-        let len = self.len(doc);
-        match index.checked_add(count) {
-            Some(end) if end <= len => Ok(()),
-            end => Err(Error::OutOfBounds { index: end.unwrap_or(u32::MAX), len }),
-        }
     }
 }

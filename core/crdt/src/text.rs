@@ -82,7 +82,7 @@ impl Text {
         text: &str,
         attributes: Option<&Object>,
     ) -> Result<(), Error> {
-        self.check(transaction.doc, index, 0)?;
+        check(transaction.doc, self.0, index, 0)?;
         if text.is_empty() {
             return Ok(());
         }
@@ -122,7 +122,7 @@ impl Text {
         value: New,
         attributes: Option<&Object>,
     ) -> Result<(), Error> {
-        self.check(transaction.doc, index, 0)?;
+        check(transaction.doc, self.0, index, 0)?;
         let content = embedded(value);
         let structs = &mut transaction.doc.structs;
         let (left, right) = seek(structs, self.0, index);
@@ -147,7 +147,7 @@ impl Text {
         len: u32,
         attributes: &Object,
     ) -> Result<(), Error> {
-        self.check(transaction.doc, index, len)?;
+        check(transaction.doc, self.0, index, len)?;
         if len == 0 {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Text {
         index: u32,
         len: u32,
     ) -> Result<(), Error> {
-        self.check(transaction.doc, index, len)?;
+        check(transaction.doc, self.0, index, len)?;
         if len == 0 {
             return Ok(());
         }
@@ -203,7 +203,7 @@ impl Text {
         transaction: &mut Transaction<'_>,
         delta: &[Delta],
     ) -> Result<(), Error> {
-        self.check(transaction.doc, 0, 0)?;
+        check(transaction.doc, self.0, 0, 0)?;
         let mut walk = Walk::start(&transaction.doc.structs, self.0);
         for step in delta {
             match step {
@@ -300,16 +300,18 @@ impl Text {
     pub fn anchor(self, doc: &Doc, index: u32, assoc: Assoc) -> Anchor {
         Anchor::new(&doc.structs, self.0, index, assoc)
     }
+}
 
-    fn check(self, doc: &Doc, index: u32, count: u32) -> Result<(), Error> {
-        if doc.structs.is_type_deleted(self.0) {
-            return Err(Error::Gone);
-        }
-        let len = self.len(doc);
-        match index.checked_add(count) {
-            Some(end) if end <= len => Ok(()),
-            end => Err(Error::OutOfBounds { index: end.unwrap_or(u32::MAX), len }),
-        }
+/// Checks that a list is there and has `count` units from an index on.
+pub(crate) fn check(doc: &Doc, parent: u32, index: u32, count: u32) -> Result<(), Error> {
+    let structs = &doc.structs;
+    if structs.is_type_deleted(parent) {
+        return Err(Error::Gone);
+    }
+    let len = structs.types[parent as usize].order.len();
+    match index.checked_add(count) {
+        Some(end) if end <= len => Ok(()),
+        end => Err(Error::OutOfBounds { index: end.unwrap_or(u32::MAX), len }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Transactions: several edits that become one update, and what can be asked of it afterwards.
 
+use crate::clocks::Place;
 use crate::content::Content;
 use crate::decoder::{DecoderV1, DecoderV2, Update};
 use crate::delete_set::DeleteSet;
@@ -219,20 +220,8 @@ impl Structs {
     fn join_around(&mut self, slot: u32, clock: u32, end: u32) {
         let clocks = &self.client(slot).clocks;
         let last = clocks.find(end - 1);
-        let mut place = clocks.next(last).unwrap_or(last);
-        loop {
-            let clocks = &self.client(slot).clocks;
-            if clocks.previous(place).is_none() || self.items[clocks.get(place)].clock < clock {
-                return;
-            }
-            // After joining, the place to the left is the joined item: its clock finds it again.
-            let joined = self.join_chain(slot, place);
-            let clocks = &self.client(slot).clocks;
-            match clocks.previous(clocks.find(joined)) {
-                Some(previous) => place = previous,
-                None => return,
-            }
-        }
+        let behind = clocks.next(last).unwrap_or(last);
+        self.join_down_to(slot, behind, clock);
     }
 
     /// Joins the items that a client got in this transaction with each other and the one before.
@@ -242,17 +231,24 @@ impl Structs {
         if client.next == before {
             return;
         }
-        let Some(mut place) = client.clocks.last() else { return };
         let first = self.items[client.clocks.get(client.clocks.find(before))].clock;
+        if let Some(last) = client.clocks.last() {
+            self.join_down_to(slot, last, first);
+        }
+    }
+
+    /// Tries to join each item with its left neighbor, from a place down to the item that holds a clock.
+    fn join_down_to(&mut self, slot: u32, mut place: Place, clock: u32) {
         loop {
             let clocks = &self.client(slot).clocks;
-            let clock = self.items[clocks.get(place)].clock;
-            if clock < first || clocks.previous(place).is_none() {
+            let start = self.items[clocks.get(place)].clock;
+            if start < clock || clocks.previous(place).is_none() {
                 return;
             }
-            let joined = self.join_chain(slot, place);
+            self.join_with_lefts(slot, place);
+            // What it became a part of is found again by the clock.
             let clocks = &self.client(slot).clocks;
-            match clocks.previous(clocks.find(joined)) {
+            match clocks.previous(clocks.find(start)) {
                 Some(previous) => place = previous,
                 None => return,
             }
@@ -273,20 +269,6 @@ impl Structs {
         if clocks.previous(place).is_some() {
             self.join_with_lefts(cut.slot, place);
         }
-    }
-
-    /// Joins leftwards from a place; returns the clock at which the resulting item starts.
-    fn join_chain(&mut self, slot: u32, place: crate::clocks::Place) -> u32 {
-        let clocks = &self.client(slot).clocks;
-        let mut first = place;
-        let start = self.items[clocks.get(place)].clock;
-        let _ = &mut first;
-        let joined = self.join_with_lefts(slot, place);
-        if joined == 0 {
-            return start;
-        }
-        let clocks = &self.client(slot).clocks;
-        self.items[clocks.get(clocks.find(start))].clock
     }
 }
 

@@ -289,7 +289,7 @@ impl<'a> StringReader<'a> {
         }
         let lead = std::mem::take(&mut self.half);
         let wanted = units - usize::from(lead);
-        let (head, rest, cut) = match utf16_place(self.text, wanted) {
+        let (head, rest, cut) = match utf16::scan(self.text, wanted) {
             Place::Border(at) => (&self.text[..at], &self.text[at..], false),
             Place::Inside(at) => (&self.text[..at], &self.text[at + 4..], true),
             Place::Beyond => return Err(self.lengths.reader.error("string runs past its column")),
@@ -309,22 +309,6 @@ impl<'a> StringReader<'a> {
         }
         Ok((Cow::Owned(text), units))
     }
-}
-
-/// As [`utf16::place`], without looking at the whole text first: linear in the offset only.
-fn utf16_place(text: &str, units: usize) -> Place {
-    let mut left = units;
-    for (at, c) in text.char_indices() {
-        if left == 0 {
-            return Place::Border(at);
-        }
-        let width = c.len_utf16();
-        if width > left {
-            return Place::Inside(at);
-        }
-        left -= width;
-    }
-    if left == 0 { Place::Border(text.len()) } else { Place::Beyond }
 }
 
 #[cfg(test)]

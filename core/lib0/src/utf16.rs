@@ -27,6 +27,11 @@ pub fn place(text: &str, units: usize) -> Place {
     if text.is_ascii() {
         return if units <= text.len() { Place::Border(units) } else { Place::Beyond };
     }
+    scan(text, units)
+}
+
+/// As [`place`], without looking at the whole text first: linear in the offset only.
+pub(crate) fn scan(text: &str, units: usize) -> Place {
     let mut left = units;
     for (at, c) in text.char_indices() {
         if left == 0 {
