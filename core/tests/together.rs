@@ -174,7 +174,8 @@ fn what_cannot_be_written_is_told_kept_and_written_later() {
         file.note.filter(|note| note.contains("a folder has its name"))
     });
     assert!(note.starts_with("Not on disk"), "{note}");
-    assert_eq!(bo.text("notes.tex"), "notes\n", "it can be read and edited all the same");
+    // It can be read and edited all the same.
+    bo.wait_text("notes.tex", "notes\n");
     bo.insert("notes.tex", "notes", "our ");
     ann.wait_disk("notes.tex", b"our notes\n");
     #[expect(clippy::disallowed_methods, reason = "another program")]
