@@ -18,7 +18,8 @@
 //! # Ok::<(), crdt::Error>(())
 //! ```
 //!
-//! Pure: no clock, no randomness, no I/O, no threads. In reading order, each module using only those above it.
+//! Pure: no clock, no randomness, no I/O, no threads. The modules are in reading order: up to `integrate` each
+//! uses only those above it; the document, its transactions and the shared types below need each other.
 
 mod error;
 mod id;
