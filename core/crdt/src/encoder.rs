@@ -1,16 +1,107 @@
 //! Writes updates in both formats. The order of fields is the format's; the two encoders differ only in where they put
-//! each field: the first in one stream, the second in nine run-length columns and the rest.
+//! each field: the first in one stream, the second in nine run-length columns ([`lib0::columns`]) and the rest.
+//!
+//! # Layout
 //!
 //! ```text
-//! V1   clients | per client, highest id first: structs, client, clock, struct ... | delete set
-//! V2   0 | key clocks | clients | left clocks | right clocks | infos | strings | parent infos | type numbers | lengths
-//!        (each with its length in front) | rest: counts, clocks, values, holes' lengths, delete set
+//! update   number of clients | for each, highest id first: number of structs, client, first clock, structs | delete set
+//!
+//! struct   info: 0x80 has origin | 0x40 has right origin | 0x20 has key | content number
+//!          origin (client, clock)              if 0x80   the unit to the left when it was made
+//!          right origin (client, clock)        if 0x40   the unit to the right
+//!          parent                              if neither
+//!              1, name of the root   or   0, id of the item that holds the type
+//!          key                                 if neither, and 0x20
+//!          content
+//!
+//! content   1 deleted   length                        6 format    key, value
+//!           2 JSON      count, JSON texts             7 type      its number, and the name of an element or hook
+//!           3 binary    bytes                         8 any       count, values
+//!           4 string    text                          9 document  guid, options
+//!           5 embed     value
+//!          (Two structs are no items: info 0, length: collected, nothing else is known of it. Info 10, length: a hole,
+//!          these units are in another update.)
+//!
+//! types     0 array   1 map   2 text   3 element   4 fragment   5 hook   6 XML text
+//!
+//! deletes  number of clients | for each, highest id first: client, number of ranges, then clock and length each
 //! ```
 //!
-//! A struct is an info byte (content number, 0x80: has an origin, 0x40: has a right origin, 0x20: has a key), the
-//! origins, the parent and key if there are no origins, and the content. Kept from Yjs: the second format writes each
-//! key of a format anew (its key table stays empty), a hole writes its length into the rest, and lengths of deletions
-//! are written less one.
+//! Clocks follow from the lengths: a struct starts where the one before it ended. A struct that is cut, since its
+//! first units are known, is written with the unit before the cut as its origin.
+//!
+//! | field | first format | second format |
+//! |---|---|---|
+//! | counts, first clocks, length of a hole, binary, `any` values | in the stream | in the rest |
+//! | clients of the structs and of origins | unsigned | column *clients* (`UintOptRle`) |
+//! | clocks of origins and of a parent's id | unsigned | columns *left clocks*, *right clocks* (`IntDiffOptRle`) |
+//! | info | a byte | column *infos* (`Rle`) |
+//! | texts, names, keys of maps, JSON texts, guids | string | column *strings* |
+//! | whether the parent is a root | unsigned | column *parent infos* (`Rle`) |
+//! | type number | unsigned | column *type numbers* (`UintOptRle`) |
+//! | counts of values, lengths of collected and deleted | unsigned | column *lengths* (`UintOptRle`) |
+//! | keys of formats, names of elements | string | a number in column *key clocks* (`IntDiffOptRle`) and the string |
+//! | value of an embed or format | JSON text | `any`, in the rest |
+//! | deleted ranges | clock, length | difference to the end of the range before (0 for a client's first), length - 1 |
+//!
+//! The second format starts with a 0; then come key clocks, clients, left clocks, right clocks, infos, strings, parent
+//! infos, type numbers and lengths, each with its length in bytes in front; the rest goes to the end. Kept from Yjs: its
+//! table of keys stays empty, so each key gets the next number and is written again.
+//!
+//! # A document, byte for byte
+//!
+//! Client 1 typed `abc` into the root text `t` and deleted the `b`. Client 300 (`ac 02`) then set key `k` of the root map
+//! `m` to 5 and typed a `d` at the end.
+//!
+//! ```text
+//! 02                                      two clients
+//!    02  ac 02  00                        client 300: two structs, from clock 0 on
+//!       28  01 01 6d  01 6b  01 7d 05     any, with a key; in root "m"; under "k"; 1 value: the integer 5
+//!       84  01 02  01 64                  string; behind (1, 2); "d"
+//!    03  01  00                           client 1: three structs, from clock 0 on
+//!       04  01 01 74  01 61               string; in root "t"; "a"
+//!       81  01 00  01                     deleted; behind (1, 0); 1 unit
+//!       84  01 01  01 63                  string; behind (1, 1); "c"
+//! 01  01 01  01 01                        deleted: one client; client 1, one range; clock 1, 1 unit
+//!
+//! 00                                      the same in the second format
+//! 00                                      no key clocks
+//! 04  ac 04  41 02                        clients: 300, then 1 four times (of a struct's client and of three origins)
+//! 03  04 44 02                            left clocks: 2 0 1, as differences 2 -2 1
+//! 00                                      no right clocks
+//! 09  28 00  84 00  04 00  81 00  84      infos
+//! 09  06 6d 6b 64 74 61 63  41 04         strings: "mkdtac", each of length 1, six of them
+//! 01  01                                  parent infos: both are roots, the last run goes on
+//! 00                                      no type numbers
+//! 02  41 00                               lengths: 1 twice (of the values, of what was deleted)
+//! 02  02 00  7d 05  03 00                 rest: two clients; two structs from 0 on; the value; three structs from 0 on
+//! 01  01 01  01 00                        deleted: one client; client 1, one range; 1 on from 0, 1 unit
+//! ```
+//!
+//! ```
+//! use crdt::{ClientId, Doc, Options};
+//!
+//! let mut one = Doc::new(ClientId::new(1).unwrap(), Options::default());
+//! let text = one.text("t");
+//! text.insert(&mut one.transact(), 0, "abc")?;
+//! text.delete(&mut one.transact(), 1, 1)?;
+//! let mut other = Doc::new(ClientId::new(300).unwrap(), Options::default());
+//! other.apply_v1(&one.state_v1())?;
+//! let (map, text) = (other.map("m"), other.text("t"));
+//! map.insert(&mut other.transact(), "k", 5)?;
+//! text.insert(&mut other.transact(), 2, "d")?;
+//! let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+//! assert_eq!(
+//!     hex(other.state_v1()),
+//!     "0202ac02002801016d016b017d0584010201640301000401017401618101000184010101630101010101"
+//! );
+//! assert_eq!(
+//!     hex(other.state_v2()),
+//!     "000004ac04410203044402000928008400040081008409066d6b647461634104010100024100\
+//!      0202007d0503000101010100"
+//! );
+//! # Ok::<(), crdt::Error>(())
+//! ```
 
 use lib0::columns::{IntDiffOptRleWriter, RleWriter, StringWriter, UintOptRleWriter};
 use lib0::{Any, json, write_var_bytes, write_var_str, write_var_u64};

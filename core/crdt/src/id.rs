@@ -1,4 +1,20 @@
 //! Names of things in documents: clients, ids, and how much of each client is known.
+//!
+//! A client counts what it makes in units (UTF-16 units of text, one for anything else); the clock of a unit is how many
+//! it had made before. A state vector is the next clock of each client:
+//!
+//! ```text
+//! 02  ac 02  02  01  03         two clients, highest id first: of client 300 two units are known, of client 1 three
+//! ```
+//!
+//! ```
+//! use crdt::{ClientId, StateVector};
+//!
+//! let vector = StateVector::decode(&[2, 0xac, 2, 2, 1, 3])?;
+//! assert_eq!(vector.get(ClientId::new(300).unwrap()), 2);
+//! assert_eq!(vector.encode(), [2, 0xac, 2, 2, 1, 3]);
+//! # Ok::<(), crdt::Error>(())
+//! ```
 
 use std::collections::BTreeMap;
 

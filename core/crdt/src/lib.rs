@@ -18,6 +18,24 @@
 //! # Ok::<(), crdt::Error>(())
 //! ```
 //!
+//! # Where Yjs differs from itself
+//!
+//! Documents have Yjs's bytes everywhere. Where two replicas of Yjs itself, or two ways through it, come to different
+//! bytes, one of them is taken:
+//!
+//! - *Half a character.* JavaScript's strings can hold one half of a surrogate pair; two halves typed one after the
+//!   other show as a character to who typed them, and as two U+FFFD to everybody who got them one by one. Strings here
+//!   cannot hold a half: it is U+FFFD from the start, on every replica, and its length stays 1.
+//! - *Cleaning of formats.* After edits of others each replica deletes marks that say nothing any more, and which ones
+//!   it sees depends on the order in which edits came. That is followed as it is, to the byte: the deletions are edits
+//!   that travel on, so all have the same formats once everybody has everything.
+//! - *A root that was not asked for.* Yjs learns what a root is when it is first asked for, and cleans and inherits
+//!   fewer formats in one that it did not know as a text when they came. So do we; ask for roots first.
+//! - *A member `__proto__`* of an object is dropped by JavaScript where it is read as a value, and kept where it is
+//!   read as JSON. So it is here.
+//! - *Merging 64 updates or more at once* in which collected and other structs of one clock meet depends on how the
+//!   JavaScript engine sorts; here the first update that has a unit gives it.
+//!
 //! Pure: no clock, no randomness, no I/O, no threads. The modules are in reading order: up to `integrate` each
 //! uses only those above it; the document, its transactions and the shared types below need each other.
 

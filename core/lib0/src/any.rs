@@ -1,10 +1,31 @@
 //! Self-describing values, as `lib0`'s `writeAny` and `readAny` have them: a tag byte, then the value.
 //!
 //! ```text
-//! 127 undefined   126 null        125 integer (signed varint, at most 31 bits and a sign)
+//! 127 undefined   126 null        125 integer (signed, at most 31 bits and a sign; -0 too)
 //! 124 float32     123 float64     122 BigInt (64 bits)              (all three big-endian)
 //! 121 false       120 true        119 string
 //! 118 object: count, then key and value each    117 array: count, then values    116 bytes
+//!
+//! { size: 1.5, "0": [true, null] }                                 (keys that are array indices come first)
+//! 76 02  01 30  75 02 78 7e  04 73 69 7a 65  7c 3f c0 00 00
+//! ```
+//!
+//! A number is an integer if it is whole and fits, else a float32 if that holds it exactly, else a float64. A member
+//! named `__proto__` is read and left out, as it is by JavaScript, where setting it makes no member; so that a document
+//! that has passed through us has the bytes of one that passed through Yjs. (As JSON text, where JavaScript keeps it,
+//! it stays.)
+//!
+//! ```
+//! use lib0::{Any, Reader};
+//!
+//! let bytes = *b"\x76\x02\x010\x75\x02\x78\x7e\x04size\x7c\x3f\xc0\0\0";
+//! let Any::Object(object) = Any::read(&mut Reader::new(&bytes))? else { panic!() };
+//! assert_eq!(object.get("size"), Some(&Any::Number(1.5)));
+//! assert_eq!(object.get("0"), Some(&Any::Array(vec![Any::Bool(true), Any::Null])));
+//! let mut out = Vec::new();
+//! Any::Object(object).write(&mut out);
+//! assert_eq!(out, bytes);
+//! # Ok::<(), lib0::ReadError>(())
 //! ```
 
 use crate::read::{ReadError, Reader};
@@ -142,8 +163,11 @@ impl Any {
                 let count = count(reader, 2)?;
                 let mut members = Vec::with_capacity(count);
                 for _ in 0..count {
-                    let key = reader.var_str()?.to_owned();
-                    members.push((key, Self::read_at(reader, depth + 1)?));
+                    let key = reader.var_str()?;
+                    let value = Self::read_at(reader, depth + 1)?;
+                    if key != "__proto__" {
+                        members.push((key.to_owned(), value));
+                    }
                 }
                 Self::Object(members.into_iter().collect())
             }
@@ -302,6 +326,15 @@ mod tests {
             ["x", "1", "b", "0", "01"].into_iter().map(|key| (key.to_owned(), Any::Null)).collect();
         let keys: Vec<_> = object.iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["0", "1", "x", "b", "01"]);
+    }
+
+    #[test]
+    fn a_prototype_is_no_member() {
+        // { __proto__: { a: 1 }, b: 2 }: lib0 0.2.120 reads it and writes { b: 2 }.
+        let bytes = b"\x76\x02\x09__proto__\x76\x01\x01a\x7d\x01\x01b\x7d\x02";
+        let mut out = Vec::new();
+        Any::read(&mut Reader::new(bytes)).unwrap().write(&mut out);
+        assert_eq!(out, b"\x76\x01\x01b\x7d\x02");
     }
 
     #[test]

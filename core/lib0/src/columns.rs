@@ -1,10 +1,38 @@
-//! The run-length columns of the second update format.
+//! The run-length columns of the second update format: fields of one kind, written one behind the other without the
+//! others between them, so that what repeats is close together.
 //!
 //! ```text
-//! UintOptRle    value as signed varint; minus (also -0) says that a count - 2 follows
-//! IntDiffOptRle difference * 2 as signed varint; the low bit says that a count - 2 follows
-//! Rle           byte, then count - 1; the last run has no count and never ends
-//! String        all strings joined, then their UTF-16 lengths as UintOptRle
+//! UintOptRle     a run of equal numbers: the number, signed; minus (also -0) says that its count - 2 follows
+//!                7 7 7 0        ->  -7, 3-2 | 0                                        47 01 00
+//! IntDiffOptRle  a run of equal differences to the number before (0 before the first): difference * 2 + 1 if its
+//!                count - 2 follows, else difference * 2; signed
+//!                3 4 5 9        ->  3*2 | 1*2+1, 2-2 | 4*2    (differences 3 1 1 4)    06 03 00 08
+//! Rle            a run of equal bytes: the byte, count - 1; the last run has no count and never ends
+//!                7 7 1          ->  7, 2-1 | 1                                         07 01 01
+//! String         all strings joined, as one string; then their lengths in UTF-16 units as UintOptRle
+//!                "a" "é" "bc"   ->  5 bytes, 61 c3 a9 62 63 | -1, 2-2 | 2              05 61 c3 a9 62 63 41 00 02
+//! ```
+//!
+//! A reader that is asked for more than was written gets an error, but for the last run of Rle.
+//!
+//! ```
+//! use lib0::columns::{IntDiffOptRleWriter, RleWriter, StringWriter, UintOptRleWriter};
+//!
+//! let mut numbers = UintOptRleWriter::default();
+//! [7, 7, 7, 0].map(|number| numbers.write(number));
+//! assert_eq!(numbers.finish(), [0x47, 1, 0]);
+//!
+//! let mut clocks = IntDiffOptRleWriter::default();
+//! [3, 4, 5, 9].map(|clock| clocks.write(clock));
+//! assert_eq!(clocks.finish(), [6, 3, 0, 8]);
+//!
+//! let mut bytes = RleWriter::default();
+//! [7, 7, 1].map(|byte| bytes.write(byte));
+//! assert_eq!(bytes.finish(), [7, 1, 1]);
+//!
+//! let mut strings = StringWriter::default();
+//! ["a", "é", "bc"].map(|text| strings.write(text));
+//! assert_eq!(strings.finish(), [5, b'a', 0xc3, 0xa9, b'b', b'c', 0x41, 0, 2]);
 //! ```
 
 use std::borrow::Cow;

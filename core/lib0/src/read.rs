@@ -1,7 +1,35 @@
 //! Reads lib0's primitive forms from a byte slice: the only place that looks at foreign bytes one by one.
 //!
-//! Unsigned numbers are little-endian groups of seven bits, the high bit saying that more follows. Signed numbers
-//! spend the second bit of their first byte on the sign, so that -0 differs from 0.
+//! ```text
+//! unsigned   7 bits a byte, lowest first; 0x80: more follows
+//!            300 = 0b10_0101100        ->  1|0101100  0|0000010              ac 02
+//! signed     the first byte spends 0x40 on the sign and has 6 bits, so that -0 differs from 0
+//!            -300 = -(0b100_101100)    ->  1|1|101100  0|0000100             ec 04
+//!            0                                                               00
+//!            -0                                                              40
+//! bytes      unsigned length in bytes, then the bytes
+//! string     the same, of UTF-8
+//! ```
+//!
+//! Numbers have at most 53 bits, as in JavaScript. Longer ones, and bytes that run past the end, are errors that name
+//! the byte.
+//!
+//! ```
+//! use lib0::{Reader, write_var_i64, write_var_str, write_var_u64};
+//!
+//! let mut out = Vec::new();
+//! write_var_u64(&mut out, 300);
+//! write_var_i64(&mut out, -300);
+//! write_var_str(&mut out, "hé");
+//! assert_eq!(out, [0xac, 0x02, 0xec, 0x04, 3, b'h', 0xc3, 0xa9]);
+//!
+//! let mut reader = Reader::new(&out);
+//! assert_eq!(reader.var_u64()?, 300);
+//! assert_eq!(reader.var_signed()?, (true, 300));
+//! assert_eq!(reader.var_str()?, "hé");
+//! assert!(reader.u8().is_err());
+//! # Ok::<(), lib0::ReadError>(())
+//! ```
 
 use thiserror::Error;
 

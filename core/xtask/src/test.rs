@@ -63,10 +63,17 @@ fn rust() -> Result<Counts> {
     if step::is_there("cargo-nextest", "--version") {
         command.args(["nextest", "run", "--no-fail-fast", "--status-level", "fail"]);
     } else {
-        command.args(["test", "--no-fail-fast"]);
+        command.args(["test", "--no-fail-fast", "--all-targets"]);
     }
     command.args(["--workspace", "--exclude", "bench"]).current_dir(workspace::root());
-    step::count("Tests of the crates", &mut command)
+    let mut counts = step::count("Tests of the crates", &mut command)?;
+    let mut examples = Command::new(env!("CARGO"));
+    examples.args(["test", "--doc", "--no-fail-fast", "--workspace", "--exclude", "bench"]);
+    counts.add(step::count(
+        "Examples in the documentation",
+        examples.current_dir(workspace::root()),
+    )?);
+    Ok(counts)
 }
 
 fn page() -> Result<Counts> {
