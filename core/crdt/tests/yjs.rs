@@ -3,12 +3,26 @@
 //! `README.md` maps each test of Yjs 13.6 by its name to the one here. [`network`] stands for Yjs's `testHelper.js`,
 //! [`json`] says in JSON what a document shows.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and read recordings"
+)]
 #![allow(dead_code, reason = "helpers of tests to come")]
 
+#[path = "yjs/compatibility.rs"]
+mod compatibility;
+#[path = "yjs/doc.rs"]
+mod doc;
+#[path = "yjs/encoding.rs"]
+mod encoding;
 #[path = "yjs/json.rs"]
 mod json;
 #[path = "yjs/network.rs"]
 mod network;
+#[path = "yjs/relative_positions.rs"]
+mod relative_positions;
+#[path = "yjs/snapshot.rs"]
+mod snapshot;
 #[path = "yjs/updates.rs"]
 mod updates;

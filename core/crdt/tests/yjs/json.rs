@@ -140,3 +140,8 @@ pub(crate) fn delta_json(doc: &Doc, steps: &[Delta]) -> Json {
     };
     steps.iter().map(step).collect()
 }
+
+/// The hexadecimal digits of bytes.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}

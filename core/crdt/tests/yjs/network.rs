@@ -7,12 +7,15 @@
 use std::collections::VecDeque;
 
 use crdt::{
-    Array, ClientId, Commit, Doc, Error, Map, Options, StateVector, Text, Transaction, UndoManager,
-    Xml, update,
+    Array, ClientId, Commit, Doc, Error, Map, Options, Origin, StateVector, Text, Transaction,
+    UndoManager, Xml, update,
 };
 use serde_json::{Value as Json, json};
 
 use crate::json::{content, delta};
+
+/// When all edits are made: one after the other is one step for an undo manager, unless that is told to stop.
+pub(crate) const NOW_MS: u64 = 1_000;
 
 /// A source of chance that a seed repeats (`SplitMix64`).
 #[derive(Debug, Clone)]
@@ -142,7 +145,7 @@ impl Network {
     ) -> T {
         let mut made = None;
         self.commit(at, |doc| {
-            let mut transaction = doc.transact();
+            let mut transaction = doc.transact_as(Origin::default(), NOW_MS);
             made = Some(edit(&mut transaction).unwrap());
             Some(transaction.commit())
         });
