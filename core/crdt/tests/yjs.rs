@@ -24,5 +24,7 @@ mod network;
 mod relative_positions;
 #[path = "yjs/snapshot.rs"]
 mod snapshot;
+#[path = "yjs/undo_redo.rs"]
+mod undo_redo;
 #[path = "yjs/updates.rs"]
 mod updates;
