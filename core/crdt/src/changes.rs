@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::delete_set::{Range, normalize};
 use crate::item::{NIL, Ref};
+use crate::subdoc::Subdoc;
 
 /// The changes of the transaction that is open, or was last.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,18 @@ pub(crate) struct Changes {
     pub(crate) uncounted: Vec<Ref>,
     /// Changed types, and the key that changed or `NIL` for the list.
     pub(crate) types: Vec<(u32, u32)>,
+    /// What happened to subdocuments.
+    pub(crate) subdocs: Vec<SubdocChange>,
+}
+
+/// Something that happened to a subdocument.
+#[derive(Debug, Clone)]
+pub(crate) enum SubdocChange {
+    Added(Subdoc),
+    Deleted(Subdoc),
+    Loaded(Subdoc),
+    /// It is to be loaded on demand from now on.
+    Unloaded(Subdoc),
 }
 
 impl Changes {
@@ -30,6 +43,7 @@ impl Changes {
         self.cuts.clear();
         self.uncounted.clear();
         self.types.clear();
+        self.subdocs.clear();
     }
 
     pub(crate) fn delete(&mut self, slot: u32, clock: u32, len: u32) {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use lib0::{Any, utf16};
 
+use crate::subdoc::Subdoc;
+
 /// The shared types, numbered as Yjs numbers them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TypeKind {
@@ -49,8 +51,7 @@ pub(crate) enum Content<'a> {
     Format(Cow<'a, str>, Arc<Any>),
     Type(Cow<'a, TypeKind>),
     Any(Cow<'a, [Any]>),
-    /// A subdocument: its guid and options.
-    Doc(Cow<'a, str>, Cow<'a, Any>),
+    Doc(Cow<'a, Box<Subdoc>>),
 }
 
 impl Content<'_> {
@@ -91,9 +92,7 @@ impl Content<'_> {
             Self::Format(key, value) => Content::Format(Cow::Owned(key.into_owned()), value),
             Self::Type(kind) => Content::Type(Cow::Owned(kind.into_owned())),
             Self::Any(values) => Content::Any(Cow::Owned(values.into_owned())),
-            Self::Doc(guid, options) => {
-                Content::Doc(Cow::Owned(guid.into_owned()), Cow::Owned(options.into_owned()))
-            }
+            Self::Doc(subdoc) => Content::Doc(Cow::Owned(subdoc.into_owned())),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::block::{Block, BlockKind, ItemBlock, Parent};
 use crate::content::{Content, TypeKind};
 use crate::delete_set::DeleteSet;
 use crate::id::{ClientId, Id};
+use crate::subdoc::Subdoc;
 
 /// Where each field of an update comes from.
 pub(crate) trait Decoder<'a>: Sized {
@@ -381,7 +382,10 @@ fn read_content<'a, D: Decoder<'a>>(decoder: &mut D, number: u8) -> Result<Conte
         }
         9 => {
             let (guid, _) = decoder.string()?;
-            Content::Doc(guid, Cow::Owned(Any::read(decoder.rest())?))
+            let options = Any::read(decoder.rest())?;
+            let subdoc = Subdoc::from_options(guid.into_owned(), options)
+                .ok_or_else(|| decoder.rest().error("a subdocument without options"))?;
+            Content::Doc(Cow::Owned(Box::new(subdoc)))
         }
         _ => return Err(decoder.rest().error("unknown kind of content")),
     })

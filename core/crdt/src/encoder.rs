@@ -352,9 +352,9 @@ fn write_item<E: Encoder>(encoder: &mut E, origin: Option<Id>, item: &ItemBlock<
                 value.write(encoder.rest());
             }
         }
-        Content::Doc(guid, options) => {
-            encoder.string(guid);
-            options.write(encoder.rest());
+        Content::Doc(subdoc) => {
+            encoder.string(&subdoc.guid);
+            subdoc.options().write(encoder.rest());
         }
     }
 }

@@ -196,6 +196,7 @@ impl Structs {
         match kind {
             Kind::Deleted => self.changes.delete(at.slot, at.clock, len),
             Kind::Type => self.types[content as usize].item = handle,
+            Kind::Doc => self.note_subdoc(handle),
             Kind::Format => {
                 self.types[parent as usize].has_marks = true;
                 self.types[parent as usize].has_formats = true;

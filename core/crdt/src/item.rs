@@ -6,7 +6,7 @@ use crate::content::Content;
 pub(crate) const NIL: u32 = u32::MAX;
 
 /// A unit's name inside a document: the slot of its client, and its clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Ref {
     pub(crate) slot: u32,
     pub(crate) clock: u32,

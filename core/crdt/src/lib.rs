@@ -42,6 +42,8 @@
 mod error;
 mod id;
 
+mod subdoc;
+
 mod content;
 
 mod block;
@@ -74,6 +76,7 @@ mod doc;
 mod formats;
 mod map;
 mod snapshot;
+mod subdocs;
 mod text;
 mod transaction;
 mod undo;
@@ -90,6 +93,8 @@ pub use lib0::Any;
 pub use lib0::any::Object;
 pub use map::Map;
 pub use snapshot::{Change, Snapshot};
+pub use subdoc::Subdoc;
+pub use subdocs::Subdocs;
 pub use text::Text;
 pub use transaction::{Commit, Transaction};
 pub use undo::{Origin, UndoManager, UndoOptions};

@@ -29,7 +29,7 @@ pub(crate) fn content_of(value: New) -> Content<'static> {
         New::XmlFragment => Content::Type(Cow::Owned(TypeKind::XmlFragment)),
         New::XmlHook(name) => Content::Type(Cow::Owned(TypeKind::XmlHook(name))),
         New::XmlText => Content::Type(Cow::Owned(TypeKind::XmlText)),
-        New::Doc(guid, options) => Content::Doc(Cow::Owned(guid), Cow::Owned(options)),
+        New::Doc(subdoc) => Content::Doc(Cow::Owned(subdoc)),
     }
 }
 

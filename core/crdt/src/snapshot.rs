@@ -264,7 +264,7 @@ impl Text {
                     let inserted = match Value::of(structs, item, 0) {
                         Value::Shared(shared) => Inserted::Shared(shared),
                         Value::Any(value) => Inserted::Embed(value),
-                        Value::Doc(guid) => Inserted::Embed(Any::from(guid)),
+                        Value::Doc(subdoc) => Inserted::Embed(Any::from(subdoc.guid)),
                     };
                     delta.push(Delta::Insert(inserted, formats.to_object(structs)));
                 }

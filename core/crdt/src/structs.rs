@@ -14,13 +14,14 @@ use std::sync::Arc;
 use lib0::{Any, utf16};
 
 use crate::block::{Block, BlockKind, ItemBlock, Parent};
-use crate::changes::Changes;
+use crate::changes::{Changes, SubdocChange};
 use crate::clocks::{Clocks, Place};
 use crate::content::{Content, TypeKind};
 use crate::id::{ClientId, Id};
 use crate::item::{Item, Items, Kind, NIL, Ref};
 use crate::order::{Nodes, Order};
 use crate::run::TextRun;
+use crate::subdoc::Subdoc;
 
 /// What one client made.
 #[derive(Debug, Clone)]
@@ -84,7 +85,7 @@ pub(crate) enum Payload {
     Binary(Vec<u8>),
     Embed(Any),
     Format(u32, Arc<Any>),
-    Doc(String, Any),
+    Doc(Box<Subdoc>),
 }
 
 /// See the head of this file.
@@ -104,6 +105,8 @@ pub(crate) struct Structs {
     free_payloads: Vec<u32>,
     /// Where undo has put copies of items, by the item's handle: the first unit of the copy.
     pub(crate) redone: HashMap<u32, Ref>,
+    /// The units that hold subdocuments, in the order in which they came; some are deleted.
+    pub(crate) subdocs: Vec<Ref>,
     pub(crate) changes: Changes,
 }
 
@@ -308,6 +311,21 @@ impl Structs {
         &self.payloads[item.content as usize]
     }
 
+    pub(crate) fn payload_mut(&mut self, content: u32) -> Option<&mut Payload> {
+        self.payloads.get_mut(content as usize)
+    }
+
+    /// The subdocument that an item holds.
+    pub(crate) fn subdoc_of(&self, item: &Item) -> Option<Subdoc> {
+        match self.payload(item) {
+            Payload::Doc(subdoc) => {
+                let place = Some(self.id(Ref { slot: item.slot, clock: item.clock }));
+                Some(Subdoc { place, ..Subdoc::clone(subdoc) })
+            }
+            _ => None,
+        }
+    }
+
     fn add_payload(&mut self, payload: Payload) -> u32 {
         if let Some(free) = self.free_payloads.pop() {
             self.payloads[free as usize] = payload;
@@ -341,9 +359,7 @@ impl Structs {
                 let key = self.key_number(&key);
                 self.add_payload(Payload::Format(key, value))
             }
-            Content::Doc(guid, options) => {
-                self.add_payload(Payload::Doc(guid.into_owned(), options.into_owned()))
-            }
+            Content::Doc(subdoc) => self.add_payload(Payload::Doc(subdoc.into_owned())),
             Content::Type(kind) => self.add_type(kind.into_owned(), NIL, NIL),
         }
     }
@@ -380,9 +396,7 @@ impl Structs {
                 Payload::Format(key, value) => {
                     Content::Format(Cow::Borrowed(self.key(*key)), Arc::clone(value))
                 }
-                Payload::Doc(guid, options) => {
-                    Content::Doc(Cow::Borrowed(guid), Cow::Borrowed(options))
-                }
+                Payload::Doc(subdoc) => Content::Doc(Cow::Borrowed(subdoc)),
                 Payload::Free => Content::Deleted(len),
             },
         };
@@ -655,10 +669,31 @@ impl Structs {
         false
     }
 
-    /// The content of an item, for a copy of it: a type starts empty.
+    /// The content of an item, for a copy of it: a type starts empty, a subdocument as others get it.
     pub(crate) fn copy_content(&self, handle: u32) -> Content<'static> {
         let BlockKind::Item(item) = self.block(handle).kind else { return Content::Deleted(0) };
-        item.content.into_owned()
+        match item.content.into_owned() {
+            Content::Doc(subdoc) => {
+                let mut copy = subdoc.into_owned();
+                copy.should_load = copy.auto_load;
+                Content::Doc(Cow::Owned(copy))
+            }
+            content => content,
+        }
+    }
+
+    // Subdocuments.
+
+    /// Notes that an item holds a subdocument.
+    pub(crate) fn note_subdoc(&mut self, handle: u32) {
+        let item = &self.items[handle];
+        let unit = Ref { slot: item.slot, clock: item.clock };
+        let Some(subdoc) = self.subdoc_of(item) else { return };
+        self.subdocs.push(unit);
+        self.changes.subdocs.push(SubdocChange::Added(subdoc.clone()));
+        if subdoc.should_load {
+            self.changes.subdocs.push(SubdocChange::Loaded(subdoc));
+        }
     }
 
     // Deleting and collecting.
@@ -697,6 +732,10 @@ impl Structs {
             self.changes.mark(parent, key);
         }
         if kind != Kind::Type {
+            if kind == Kind::Doc {
+                let subdoc = self.subdoc_of(&self.items[handle]);
+                self.changes.subdocs.extend(subdoc.map(SubdocChange::Deleted));
+            }
             return;
         }
         let owner = &self.types[content as usize];

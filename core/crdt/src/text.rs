@@ -261,7 +261,7 @@ impl Text {
                         let inserted = match Value::of(structs, item, 0) {
                             Value::Any(value) => Inserted::Embed(value),
                             Value::Shared(shared) => Inserted::Shared(shared),
-                            Value::Doc(guid) => Inserted::Embed(Any::from(guid)),
+                            Value::Doc(subdoc) => Inserted::Embed(Any::from(subdoc.guid)),
                         };
                         delta.push(Delta::Insert(inserted, formats.to_object(structs)));
                     }

@@ -7,6 +7,7 @@ use crate::content::TypeKind;
 use crate::item::{Item, Kind};
 use crate::map::Map;
 use crate::structs::{Payload, Structs};
+use crate::subdoc::Subdoc;
 use crate::text::Text;
 use crate::xml::Xml;
 
@@ -76,8 +77,8 @@ pub enum Value {
     Any(Any),
     /// A shared type.
     Shared(Shared),
-    /// A subdocument, by its guid.
-    Doc(String),
+    /// A subdocument.
+    Doc(Box<Subdoc>),
 }
 
 impl Value {
@@ -97,6 +98,14 @@ impl Value {
         }
     }
 
+    /// Returns the subdocument, if it is one.
+    pub fn as_subdoc(&self) -> Option<&Subdoc> {
+        match self {
+            Self::Doc(subdoc) => Some(subdoc),
+            _ => None,
+        }
+    }
+
     /// Returns the map, if it is one.
     pub fn as_map(&self) -> Option<Map> {
         match self {
@@ -111,11 +120,14 @@ impl Value {
             Kind::Any | Kind::Json => Self::Any(structs.values(item)[offset as usize].clone()),
             Kind::String => Self::Any(Any::String(structs.text_part(item, offset, 1).into_owned())),
             Kind::Type => Self::Shared(Shared::of(structs, item.content)),
-            Kind::Binary | Kind::Embed | Kind::Doc | Kind::Format => match structs.payload(item) {
+            Kind::Doc => match structs.subdoc_of(item) {
+                Some(subdoc) => Self::Doc(Box::new(subdoc)),
+                None => Self::Any(Any::Undefined),
+            },
+            Kind::Binary | Kind::Embed | Kind::Format => match structs.payload(item) {
                 Payload::Binary(bytes) => Self::Any(Any::Bytes(bytes.clone())),
                 Payload::Embed(value) => Self::Any(value.clone()),
-                Payload::Doc(guid, _) => Self::Doc(guid.clone()),
-                Payload::Format(..) | Payload::Free => Self::Any(Any::Undefined),
+                Payload::Format(..) | Payload::Doc(_) | Payload::Free => Self::Any(Any::Undefined),
             },
             Kind::Gc | Kind::Deleted => Self::Any(Any::Undefined),
         }
@@ -180,8 +192,8 @@ pub enum New {
     Map,
     /// An empty text.
     Text,
-    /// A subdocument with this guid and options.
-    Doc(String, Any),
+    /// A subdocument.
+    Doc(Box<Subdoc>),
     /// An empty XML element of this name.
     XmlElement(String),
     /// An empty XML fragment.
@@ -195,5 +207,11 @@ pub enum New {
 impl<T: Into<Any>> From<T> for New {
     fn from(value: T) -> Self {
         Self::Any(value.into())
+    }
+}
+
+impl From<Subdoc> for New {
+    fn from(subdoc: Subdoc) -> Self {
+        Self::Doc(Box::new(subdoc))
     }
 }

@@ -34,9 +34,12 @@ export class Play {
   }
 
   adopt(name, doc) {
-    const events = { v1: [], v2: [] }
+    const events = silence({})
     doc.on("update", (update) => events.v1.push(hex(update)))
     doc.on("updateV2", (update) => events.v2.push(hex(update)))
+    doc.on("subdocs", (event) => {
+      for (const [what, docs] of Object.entries(event)) docs.forEach((one) => events[what].add(one))
+    })
     this.docs.set(name, { doc, events })
   }
 
@@ -72,9 +75,13 @@ export class Play {
   /** Runs `act` and writes down the events that came of it. */
   watch(step, name, act) {
     const { events } = this.docs.get(name)
-    events.v1 = []
-    events.v2 = []
+    silence(events)
     act()
+    const subdocs = ["added", "removed", "loaded"].map((what) => [
+      what,
+      [...events[what]].map((one) => one.guid),
+    ])
+    if (subdocs.some(([, guids]) => guids.length > 0)) step.subdocs = Object.fromEntries(subdocs)
     const { v1, v2 } = events
     if (v1.length !== v2.length) throw new Error("update and updateV2 differ in number")
     if (v1.length === 0) {
@@ -254,6 +261,12 @@ export class Play {
   }
 }
 
+/** No events so far. Yjs tells twice that a subdocument was removed, hence the sets. */
+function silence(events) {
+  const none = { added: new Set(), removed: new Set(), loaded: new Set() }
+  return Object.assign(events, { v1: [], v2: [] }, none)
+}
+
 /** Our undo managers ignore transactions that changed nothing; those of Yjs have to be told. */
 function changesAnything({ deleteSet, beforeState, afterState }) {
   return (
@@ -300,6 +313,10 @@ function edit(at, op) {
       return at.setAttribute(op.key, make(op.value))
     case "removeAttr":
       return at.removeAttribute(op.key)
+    case "load":
+      return at.load()
+    case "unload":
+      return at.destroy()
     default:
       throw new Error(`op ${op.op}`)
   }

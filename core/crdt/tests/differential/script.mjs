@@ -31,6 +31,10 @@ const ROOTS = {
     ["array", "a"],
   ],
   halves: [["text", "t"]],
+  subdocs: [
+    ["array", "a"],
+    ["map", "m"],
+  ],
 }
 
 const WORDS = [
@@ -56,7 +60,7 @@ const FORMATS = ["v1", "v2"]
 /** Returns a script of a seed, as a vector. */
 export function write(seed, kind) {
   rewind()
-  const script = new Script(seed, kind ?? KINDS[seed % KINDS.length])
+  const script = new Script(seed, kind ?? (seed % 37 === 36 ? "subdocs" : KINDS[seed % KINDS.length]))
   try {
     script.run()
   } catch (error) {
@@ -252,7 +256,9 @@ class Script {
   }
 
   op(play, doc) {
-    const target = this.random.pick(this.targets(play, doc))
+    const targets = this.targets(play, doc)
+    if (this.kind === "subdocs" && this.random.chance(25)) return this.subdocOp(targets)
+    const target = this.random.pick(targets)
     const { shared } = target
     if (shared instanceof Y.Text) return this.textOp(target)
     if (shared instanceof Y.Array) return this.arrayOp(target)
@@ -423,9 +429,33 @@ class Script {
     }
   }
 
+  /** Loads or unloads one of the subdocuments. */
+  subdocOp(targets) {
+    const { random } = this
+    const found = targets.flatMap(({ at, shared }) =>
+      [...shared.entries?.() ?? shared.toArray?.().entries() ?? []]
+        .filter(([, value]) => value instanceof Y.Doc)
+        .map(([key]) => [...at, key]),
+    )
+    if (found.length === 0) return undefined
+    return { op: random.pick(["load", "load", "unload"]), at: random.pick(found) }
+  }
+
+  subdoc() {
+    const { random } = this
+    return {
+      $t: "doc",
+      guid: `guid-${random.below(5)}`,
+      ...(random.chance(30) ? { autoLoad: true } : {}),
+      ...(random.chance(20) ? { gc: false } : {}),
+      ...(random.chance(30) ? { meta: this.plain() } : {}),
+    }
+  }
+
   /** A value for a list or, where more is allowed, a map. */
   value(depth, isForMap) {
     const { random } = this
+    if (this.kind === "subdocs" && random.chance(50)) return this.subdoc()
     if (depth < 3 && random.chance(30)) return { $t: random.pick(["map", "array", "text"]) }
     const kinds = { plain: 60, bytes: 8, doc: 2, object: 15, special: isForMap ? 10 : 0 }
     switch (random.weigh(kinds)) {

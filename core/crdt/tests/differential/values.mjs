@@ -33,7 +33,10 @@ export function make(json) {
     case "xmlElement":
       return new Y.XmlElement(json.name)
     case "doc":
-      return new Y.Doc({ guid: json.guid })
+    {
+      const { $t, ...options } = json
+      return new Y.Doc(make(options))
+    }
     default:
       throw new Error(`value ${json.$t}`)
   }

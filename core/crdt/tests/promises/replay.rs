@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crdt::{
     Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Inserted, New, Object, Options, Origin,
-    Shared, Snapshot, StateVector, Text, TextChange, UndoManager, UndoOptions, Value, update,
+    Shared, Snapshot, StateVector, Subdoc, Text, TextChange, UndoManager, UndoOptions, Value,
+    update,
 };
 use serde_json::Value as Json;
 
@@ -44,6 +45,22 @@ fn check_emits(step: &Json, got: [Vec<Vec<u8>>; 2]) -> Result<(), String> {
         }
         for (got, expected) in got.iter().zip(&expected) {
             equal(got, expected)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares what a step tells of subdocuments.
+fn check_subdocs(step: &Json, commit: &Commit<'_>) -> Result<(), String> {
+    let told = commit.subdocs();
+    for (what, got) in [("added", told.added), ("removed", told.removed), ("loaded", told.loaded)] {
+        let got: Vec<String> = got.into_iter().map(|subdoc| subdoc.guid).collect();
+        let expected: Vec<&str> = step["subdocs"][what]
+            .as_array()
+            .map(|guids| guids.iter().map(|guid| guid.as_str().unwrap()).collect())
+            .unwrap_or_default();
+        if got != expected {
+            return Err(format!("subdocuments {what}: {got:?}, expected {expected:?}"));
         }
     }
     Ok(())
@@ -187,6 +204,7 @@ impl Run {
                 let commit = transact(doc, &ops, origin, now_ms);
                 let got = events(&commit);
                 follow.check(&commit)?;
+                check_subdocs(step, &commit)?;
                 doc.check()?;
                 check_emits(step, got)?;
                 self.keep(step, &step["emits"]);
@@ -207,6 +225,7 @@ impl Run {
                     let commit = transaction.commit();
                     let got = events(&commit);
                     follow.check(&commit)?;
+                    check_subdocs(step, &commit)?;
                     let refused = applied.is_err();
                     if refused != step["error"].as_bool().unwrap_or(false) {
                         return Err(format!("refused: {refused}, {:?}", applied.err()));
@@ -361,6 +380,7 @@ impl Run {
                 let got = commit.as_ref().map(events).unwrap_or_default();
                 if let Some(commit) = &commit {
                     follow.check(commit)?;
+                    check_subdocs(step, commit)?;
                 }
                 doc.check()?;
                 let left = [manager.undo_len(doc) as u64, manager.redo_len(doc) as u64];
@@ -571,7 +591,13 @@ fn new(json: &Json) -> New {
         Some("xmlFragment") => New::XmlFragment,
         Some("xmlElement") => New::XmlElement(json["name"].as_str().unwrap().to_owned()),
         Some("doc") => {
-            New::Doc(json["guid"].as_str().unwrap().to_owned(), Any::Object(Object::default()))
+            let mut subdoc = Subdoc::new(json["guid"].as_str().unwrap());
+            subdoc.auto_load = json["autoLoad"] == true;
+            subdoc.gc = json["gc"] != false;
+            if !json["meta"].is_null() {
+                subdoc.meta = any(&json["meta"]);
+            }
+            New::from(subdoc)
         }
         _ => New::Any(any(json)),
     }
@@ -646,7 +672,7 @@ fn read(doc: &Doc, shared: Shared) -> Any {
     let value = |value: Value| match value {
         Value::Any(value) => value,
         Value::Shared(shared) => read(doc, shared),
-        Value::Doc(guid) => Any::from(guid),
+        Value::Doc(subdoc) => Any::from(subdoc.guid),
     };
     match shared {
         Shared::Text(text) => Any::from(text.read(doc)),
@@ -680,7 +706,7 @@ fn transact<'a>(doc: &'a mut Doc, ops: &[&Json], origin: Origin, now_ms: u64) ->
         .collect();
     let mut transaction = doc.transact_as(origin, now_ms);
     for (op, root) in ops.iter().zip(roots) {
-        let mut at = root;
+        let (mut at, mut subdoc) = (root, None);
         for part in &op["at"].as_array().unwrap()[2..] {
             let doc = transaction.doc();
             let value = match at {
@@ -691,11 +717,22 @@ fn transact<'a>(doc: &'a mut Doc, ops: &[&Json], origin: Origin, now_ms: u64) ->
                 Shared::Xml(xml) => xml.get(doc, u32::try_from(part.as_u64().unwrap()).unwrap()),
                 Shared::Text(_) => None,
             };
-            let Some(Value::Shared(shared)) = value else { panic!("path {}", op["at"]) };
-            at = shared;
+            match value {
+                Some(Value::Shared(shared)) => at = shared,
+                Some(Value::Doc(held)) => subdoc = Some(held),
+                _ => panic!("path {}", op["at"]),
+            }
         }
         let number = |field: &str| u32::try_from(op[field].as_u64().unwrap()).unwrap();
         let values = || op["values"].as_array().unwrap().iter().map(new).collect::<Vec<New>>();
+        if let Some(subdoc) = subdoc {
+            match op["op"].as_str().unwrap() {
+                "load" => transaction.load(&subdoc),
+                "unload" => transaction.unload(&subdoc),
+                op => panic!("op {op}"),
+            };
+            continue;
+        }
         match (op["op"].as_str().unwrap(), at) {
             ("insert", Shared::Text(text)) => {
                 let (index, inserted) = (number("index"), op["text"].as_str().unwrap());
