@@ -25,7 +25,8 @@ pub struct Anchor {
     unit: Option<Id>,
     /// The type, by the item that holds it or the root's name.
     owner: Owner,
-    assoc: Assoc,
+    /// Yjs's number for the side: below 0 before, else after. Kept as it was read.
+    assoc: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,16 +59,39 @@ impl Anchor {
             }
             _ => None,
         };
-        Self { unit, owner, assoc }
+        Self { unit, owner, assoc: if assoc == Assoc::Before { -1 } else { 0 } }
+    }
+
+    /// To which side it holds.
+    pub fn assoc(&self) -> Assoc {
+        if self.assoc < 0 { Assoc::Before } else { Assoc::After }
     }
 
     /// Returns where the anchor is now, in UTF-16 units or elements; `None` if what it holds to is not known or gone.
+    /// Where a deletion was undone here, it is in the copy that was brought back.
     pub fn resolve(&self, doc: &Doc) -> Option<u32> {
+        self.find(doc, true)
+    }
+
+    /// As [`Anchor::resolve`], but what was deleted stays so, even if it was brought back: only the document that
+    /// undid a deletion knows the copy, while this is the same in all (`followUndoneDeletions` set to `false`).
+    pub fn resolve_unfollowed(&self, doc: &Doc) -> Option<u32> {
+        self.find(doc, false)
+    }
+
+    fn find(&self, doc: &Doc, follow: bool) -> Option<u32> {
         let structs = &doc.structs;
         let known = |id: Id| {
             let slot = structs.slot(id.client)?;
-            (id.clock < structs.client(slot).next)
-                .then(|| structs.follow(Ref { slot, clock: id.clock }))
+            if id.clock >= structs.client(slot).next {
+                return None;
+            }
+            let unit = Ref { slot, clock: id.clock };
+            if follow {
+                return Some(structs.follow(unit));
+            }
+            let handle = structs.find(unit);
+            Some((handle, unit.clock - structs.items[handle].clock))
         };
         if let Some(unit) = self.unit {
             let (handle, offset) = known(unit)?;
@@ -79,7 +103,7 @@ impl Anchor {
             if item.visible() == 0 {
                 return Some(start);
             }
-            return Some(start + offset + u32::from(self.assoc == Assoc::Before));
+            return Some(start + offset + u32::from(self.assoc() == Assoc::Before));
         }
         let owner = match &self.owner {
             Owner::Root(name) => structs.known_root(name)?,
@@ -93,7 +117,7 @@ impl Anchor {
         if structs.is_type_deleted(owner) {
             return None;
         }
-        match self.assoc {
+        match self.assoc() {
             Assoc::Before => Some(0),
             Assoc::After => Some(structs.types[owner as usize].order.len()),
         }
@@ -121,7 +145,7 @@ impl Anchor {
             }
             (None, Owner::Unsaid) => {}
         }
-        write_var_i64(&mut out, if self.assoc == Assoc::Before { -1 } else { 0 });
+        write_var_i64(&mut out, self.assoc);
         out
     }
 
@@ -143,14 +167,18 @@ impl Anchor {
             _ => return Err(reader.error("unknown kind of relative position").into()),
         };
         // Positions of old versions end here.
-        let negative = !reader.is_empty() && {
+        let mut assoc = 0;
+        if !reader.is_empty() {
             let (negative, magnitude) = reader.var_signed()?;
-            negative && magnitude > 0
-        };
+            assoc = i64::try_from(magnitude).map_err(|_| reader.error("side beyond 63 bits"))?;
+            if negative {
+                assoc = -assoc;
+            }
+        }
         if !reader.is_empty() {
             return Err(reader.error("bytes after the end of a relative position").into());
         }
-        Ok(Self { unit, owner, assoc: if negative { Assoc::Before } else { Assoc::After } })
+        Ok(Self { unit, owner, assoc })
     }
 
     /// Writes the JSON form that y-codemirror and others put into awareness.
@@ -172,8 +200,8 @@ impl Anchor {
         if let Some(unit) = self.unit {
             object.insert("item".to_owned(), id(unit));
         }
-        let assoc = if self.assoc == Assoc::Before { -1 } else { 0 };
-        object.insert("assoc".to_owned(), Any::from(assoc));
+        #[expect(clippy::cast_precision_loss, reason = "at most 53 bits where Yjs wrote it")]
+        object.insert("assoc".to_owned(), Any::Number(self.assoc as f64));
         json::stringify(&Any::Object(object)).unwrap_or_default()
     }
 
@@ -208,8 +236,10 @@ impl Anchor {
             _ => return None,
         };
         let assoc = match present("assoc") {
-            Some(Any::Number(number)) if *number < 0.0 => Assoc::Before,
-            _ => Assoc::After,
+            // Any number below 0 is a side before, be it a fraction.
+            #[expect(clippy::cast_possible_truncation, reason = "floored, and cut at 63 bits")]
+            Some(Any::Number(number)) => number.floor() as i64,
+            _ => 0,
         };
         Some(Self { unit, owner, assoc })
     }
