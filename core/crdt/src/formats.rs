@@ -379,14 +379,15 @@ impl Walk {
     }
 }
 
-/// Deletes marks between two countable items that are overridden in the gap, or say what held before it.
+/// Deletes marks between two countable items that are overridden in the gap, or say what held before it; returns how
+/// many those were.
 fn clean_gap(
     structs: &mut Structs,
     mut start: u32,
     current: u32,
     before: &Formats,
     formats: &mut Formats,
-) {
+) -> u32 {
     let mut end = start;
     let mut last: Vec<(u32, u32)> = Vec::new();
     while end != NIL {
@@ -402,6 +403,7 @@ fn clean_gap(
     }
     let null = Arc::new(Any::Null);
     let mut reached = false;
+    let mut cleaned = 0;
     while start != end {
         if start == current {
             reached = true;
@@ -411,6 +413,7 @@ fn clean_gap(
             let is_last = last.iter().any(|&(k, handle)| k == key && handle == start);
             if !is_last || same(held, &value) {
                 structs.delete(start);
+                cleaned += 1;
                 let now = formats.get(key).unwrap_or(&null);
                 if !reached && same(now, &value) && !same(held, &value) {
                     if **held == Any::Null {
@@ -427,6 +430,7 @@ fn clean_gap(
         }
         start = structs.items[start].right;
     }
+    cleaned
 }
 
 /// Deletes doubled marks around an item that was deleted, without knowing what holds there.
@@ -451,24 +455,26 @@ fn clean_around(structs: &mut Structs, mut at: u32) {
     }
 }
 
-/// Deletes all marks of a text that say nothing.
-fn clean_whole(structs: &mut Structs, parent: u32) {
+/// Deletes all marks of a text that say nothing; returns how many those were.
+pub(crate) fn clean_whole(structs: &mut Structs, parent: u32) -> u32 {
     let mut start = structs.types[parent as usize].start;
     let mut end = start;
     let mut before = Formats::default();
     let mut formats = Formats::default();
+    let mut cleaned = 0;
     while end != NIL {
         if !structs.items[end].deleted {
             if let Some((key, value)) = mark(structs, end) {
                 formats.update(key, &value);
             } else {
-                clean_gap(structs, start, end, &before, &mut formats);
+                cleaned += clean_gap(structs, start, end, &before, &mut formats);
                 before = formats.clone();
                 start = end;
             }
         }
         end = structs.items[end].right;
     }
+    cleaned
 }
 
 /// What a remote transaction did that may have left marks without a meaning: collected before the transaction is

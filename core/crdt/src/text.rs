@@ -10,7 +10,7 @@ use crate::content::Content;
 use crate::delta::{Delta, Inserted};
 use crate::doc::Doc;
 use crate::error::Error;
-use crate::formats::{Attributes, Formats, Walk};
+use crate::formats::{Attributes, Formats, Walk, clean_whole};
 use crate::item::{Kind, NIL};
 use crate::map::{Map, content_of};
 use crate::structs::{Payload, Structs};
@@ -271,6 +271,16 @@ impl Text {
         }
         close(&mut delta, &mut run, &formats);
         delta
+    }
+
+    /// Deletes the marks of formats that say nothing, which old documents may have (`cleanupYTextFormatting`); returns
+    /// how many there were. What the text shows does not change.
+    ///
+    /// # Errors
+    /// The text was deleted with its parent.
+    pub fn clean_formats(self, transaction: &mut Transaction<'_>) -> Result<u32, Error> {
+        check(transaction.doc, self.0, 0, 0)?;
+        Ok(clean_whole(&mut transaction.doc.structs, self.0))
     }
 
     /// Sets an attribute of the text as a whole.

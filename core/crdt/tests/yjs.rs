@@ -10,6 +10,8 @@
 )]
 #![allow(dead_code, reason = "helpers of tests to come")]
 
+#[path = "yjs/array.rs"]
+mod array;
 #[path = "yjs/compatibility.rs"]
 mod compatibility;
 #[path = "yjs/doc.rs"]
@@ -18,13 +20,19 @@ mod doc;
 mod encoding;
 #[path = "yjs/json.rs"]
 mod json;
+#[path = "yjs/map.rs"]
+mod map;
 #[path = "yjs/network.rs"]
 mod network;
 #[path = "yjs/relative_positions.rs"]
 mod relative_positions;
 #[path = "yjs/snapshot.rs"]
 mod snapshot;
+#[path = "yjs/text.rs"]
+mod text;
 #[path = "yjs/undo_redo.rs"]
 mod undo_redo;
 #[path = "yjs/updates.rs"]
 mod updates;
+#[path = "yjs/xml.rs"]
+mod xml;

@@ -2,7 +2,8 @@
 //!
 //! Everything happens in one thread and by a seed. What a replica tells waits in the inboxes of those that are online;
 //! when it is read is up to the test or to chance, but never out of order between two replicas. A replica that comes
-//! back tells what it knows and is answered with what it lacks. Half of the updates travel in each format.
+//! back tells what it knows and is answered with what it lacks. Half of the updates travel in each format. As with
+//! Yjs's providers, what a replica cleans after a remote edit is an update of its own, which goes to the others.
 
 use std::collections::VecDeque;
 
@@ -172,9 +173,15 @@ impl Network {
         change: impl FnOnce(&mut Doc) -> Option<Commit<'_>>,
     ) -> bool {
         let Some(commit) = change(&mut self.replicas[at].doc) else { return false };
-        let (v1, v2) = (commit.events_v1(), commit.events_v2());
-        for (v1, v2) in v1.into_iter().zip(v2) {
-            if self.replicas[at].online {
+        let told = (commit.events_v1(), commit.events_v2());
+        self.tell(at, told, 0);
+        true
+    }
+
+    /// Keeps the update events of a replica, and sends the others those from the `own` one on.
+    fn tell(&mut self, at: usize, (v1, v2): (Vec<Vec<u8>>, Vec<Vec<u8>>), own: usize) {
+        for (number, (v1, v2)) in v1.into_iter().zip(v2).enumerate() {
+            if self.replicas[at].online && number >= own {
                 let first = self.random.chance(50);
                 let message = if first {
                     Message::UpdateV1(v1.clone())
@@ -190,7 +197,6 @@ impl Network {
             self.replicas[at].told_v1.push(v1);
             self.replicas[at].told_v2.push(v2);
         }
-        true
     }
 
     /// Takes a replica off the network; what it had not read is lost.
@@ -271,9 +277,9 @@ impl Network {
             }
         }
         let commit = transaction.commit();
-        let (v1, v2) = (commit.events_v1(), commit.events_v2());
-        replica.told_v1.extend(v1);
-        replica.told_v2.extend(v2);
+        // What came from elsewhere is not passed on; that formats were cleaned after it, nobody else tells.
+        let told = (commit.events_v1(), commit.events_v2());
+        self.tell(to, told, 1);
         true
     }
 
