@@ -1,6 +1,8 @@
 //! `doc.tests.js`: what belongs to a document as a whole.
 
-use crdt::{New, Origin, UndoOptions, Value};
+use std::collections::BTreeSet;
+
+use crdt::{Array, Commit, Doc, Map, New, Origin, Subdoc, UndoOptions, Value};
 use serde_json::json;
 
 use crate::json::{content, doc, values};
@@ -75,4 +77,142 @@ fn a_root_may_have_no_name() {
     let mut doc2 = doc(2);
     doc2.apply_v1(&doc1.state_v1()).unwrap();
     assert_eq!(doc2.text("").read(&doc2), "hi");
+}
+
+/// The guids of what came, what went and what is to be loaded.
+fn told(commit: &Commit<'_>) -> [Vec<String>; 3] {
+    let subdocs = commit.subdocs();
+    [subdocs.added, subdocs.removed, subdocs.loaded]
+        .map(|list| list.into_iter().map(|subdoc| subdoc.guid).collect())
+}
+
+/// The guids of all subdocuments, each once.
+fn guids(doc: &Doc) -> BTreeSet<String> {
+    doc.subdocs().into_iter().map(|subdoc| subdoc.guid).collect()
+}
+
+fn subdoc(doc: &Doc, map: Map, key: &str) -> Subdoc {
+    map.get(doc, key).as_ref().and_then(Value::as_subdoc).unwrap().clone()
+}
+
+#[test]
+fn subdocuments_come_go_and_are_loaded() {
+    let list = |guids: &[&str]| guids.iter().map(|&guid| guid.to_owned()).collect::<Vec<_>>();
+    let event = |added: &[&str], removed: &[&str], loaded: &[&str]| {
+        [list(added), list(removed), list(loaded)]
+    };
+    let mut ours = doc(1);
+    let map = ours.map("mysubdocs");
+    let set = |doc: &mut Doc, key: &str, subdoc: Subdoc| {
+        let mut edit = doc.transact();
+        map.insert(&mut edit, key, subdoc).unwrap();
+        told(&edit.commit())
+    };
+    let load = |doc: &mut Doc, map: Map, key: &str| {
+        let subdoc = subdoc(doc, map, key);
+        let mut edit = doc.transact();
+        edit.load(&subdoc);
+        told(&edit.commit())
+    };
+    assert_eq!(set(&mut ours, "a", Subdoc::new("a")), event(&["a"], &[], &["a"]));
+    // It is loaded already.
+    assert_eq!(load(&mut ours, map, "a"), event(&[], &[], &[]));
+    let held = subdoc(&ours, map, "a");
+    let mut edit = ours.transact();
+    assert!(edit.unload(&held));
+    assert_eq!(told(&edit.commit()), event(&["a"], &["a"], &[]));
+    assert_eq!(load(&mut ours, map, "a"), event(&[], &[], &["a"]));
+    let mut on_demand = Subdoc::new("a");
+    on_demand.should_load = false;
+    assert_eq!(set(&mut ours, "b", on_demand), event(&["a"], &[], &[]));
+    assert_eq!(load(&mut ours, map, "b"), event(&[], &[], &["a"]));
+    assert_eq!(set(&mut ours, "c", Subdoc::new("c")), event(&["c"], &[], &["c"]));
+    let both: BTreeSet<String> = list(&["a", "c"]).into_iter().collect();
+    assert_eq!(guids(&ours), both);
+
+    let mut theirs = doc(2);
+    let map = theirs.map("mysubdocs");
+    assert_eq!(theirs.subdocs(), []);
+    let commit = theirs.apply_v1(&ours.state_v1()).unwrap();
+    assert_eq!(told(&commit), event(&["a", "a", "c"], &[], &[]));
+    assert_eq!(load(&mut theirs, map, "a"), event(&[], &[], &["a"]));
+    assert_eq!(guids(&theirs), both);
+    let mut edit = theirs.transact();
+    assert!(map.remove(&mut edit, "a"));
+    assert_eq!(told(&edit.commit()), event(&[], &["a"], &[]));
+    // One of the same guid stands under another key.
+    assert_eq!(guids(&theirs), both);
+    assert_eq!(theirs.subdocs().len(), 2);
+}
+
+/// Puts a subdocument into an array, unloads it and loads it again; others get it. Returns whether they are to load it
+/// at once.
+fn others_load(auto_load: bool) -> bool {
+    let mut ours = doc(1);
+    let array = ours.array("");
+    let first = |doc: &Doc, array: Array| {
+        array.get(doc, 0).as_ref().and_then(Value::as_subdoc).unwrap().clone()
+    };
+    let mut new = Subdoc::new("a");
+    new.auto_load = auto_load;
+    let mut edit = ours.transact();
+    array.insert(&mut edit, 0, vec![new.into()]).unwrap();
+    let subdocs = edit.commit().subdocs();
+    let held = first(&ours, array);
+    assert!(held.should_load);
+    assert_eq!(held.auto_load, auto_load);
+    assert_eq!((subdocs.added, subdocs.loaded), (vec![held.clone()], vec![held.clone()]));
+
+    let mut edit = ours.transact();
+    edit.unload(&held);
+    let subdocs = edit.commit().subdocs();
+    let unloaded = first(&ours, array);
+    assert_ne!(unloaded, held);
+    assert_eq!((subdocs.added, subdocs.loaded), (vec![unloaded.clone()], vec![]));
+
+    let mut edit = ours.transact();
+    assert!(edit.load(&unloaded));
+    let subdocs = edit.commit().subdocs();
+    assert_eq!((subdocs.added, subdocs.loaded), (vec![], vec![first(&ours, array)]));
+
+    let mut theirs = doc(2);
+    let array = theirs.array("");
+    let subdocs = theirs.apply_v1(&ours.state_v1()).unwrap().subdocs();
+    let held = first(&theirs, array);
+    assert_eq!(held.auto_load, auto_load);
+    assert_eq!(subdocs.added, std::slice::from_ref(&held));
+    let at_once = held.should_load;
+    assert_eq!(subdocs.loaded, if at_once { vec![held.clone()] } else { vec![] });
+    let mut edit = theirs.transact();
+    assert_eq!(edit.load(&held), !at_once);
+    let subdocs = edit.commit().subdocs();
+    assert_eq!((subdocs.added.len(), subdocs.loaded.len()), (0, usize::from(!at_once)));
+    assert!(first(&theirs, array).should_load);
+    at_once
+}
+
+#[test]
+fn others_load_a_subdocument_when_they_want_to() {
+    assert!(!others_load(false));
+}
+
+#[test]
+fn others_load_a_subdocument_at_once_if_it_says_so() {
+    assert!(others_load(true));
+}
+
+#[test]
+fn a_subdocument_is_undone_and_redone() {
+    let mut doc = doc(1);
+    let xml = doc.xml("");
+    let manager = doc.track(UndoOptions { scope: vec![xml.into()], ..UndoOptions::default() });
+    let mut edit = doc.transact();
+    xml.insert(&mut edit, 0, vec![Subdoc::new("a").into()]).unwrap();
+    edit.commit();
+    assert!(manager.undo(&mut doc).unwrap().is_some());
+    assert!(xml.is_empty(&doc));
+    assert!(doc.subdocs().is_empty());
+    assert!(manager.redo(&mut doc).unwrap().is_some());
+    assert_eq!(xml.len(&doc), 1);
+    assert_eq!(doc.subdocs()[0].guid, "a");
 }

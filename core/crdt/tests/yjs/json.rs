@@ -93,7 +93,7 @@ pub(crate) fn shown(doc: &Doc, value: &Value) -> Json {
     match value {
         Value::Any(value) => plain(value),
         Value::Shared(shared) => content(doc, *shared),
-        Value::Doc(..) => json!({ "subdocument": true }),
+        Value::Doc(subdoc) => json!({ "subdocument": subdoc.guid }),
     }
 }
 
