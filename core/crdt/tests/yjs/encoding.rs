@@ -1,9 +1,9 @@
 //! `encoding.tests.js`: how contents are numbered, and what an update alone says of its state.
 
-use crdt::update;
+use crdt::{Any, Doc, Map, New, Shared, Value, update};
 use serde_json::{Value as Json, json};
 
-use crate::json::{content, delta, doc};
+use crate::json::{content, delta, doc, hex};
 
 /// An update of one struct at clock 0 of client 1, first in the root `r`: its content's number, then the content.
 fn update_of(number: u8, content: &[u8]) -> Vec<u8> {
@@ -98,4 +98,76 @@ fn an_update_leads_up_to_its_first_hole() {
     reader.apply_v2(&merged).unwrap();
     assert_eq!(delta(&reader, text), json!([{ "insert": "a" }]));
     assert!(reader.has_waiting_structs());
+}
+
+/// Says, as Yjs's `PermanentUserData` does, that a client is a person.
+fn introduce(doc: &mut Doc, person: &str) -> Map {
+    let people = doc.map("users");
+    let client = u32::try_from(doc.client().get()).unwrap();
+    let known = people.get(doc, person).as_ref().and_then(Value::as_map);
+    let known = known.unwrap_or_else(|| {
+        let mut edit = doc.transact();
+        let known = people.insert_map(&mut edit, person).unwrap();
+        known.insert_array(&mut edit, "ids").unwrap();
+        known.insert_array(&mut edit, "ds").unwrap();
+        edit.commit();
+        known
+    });
+    let Some(Value::Shared(Shared::Array(ids))) = known.get(doc, "ids") else {
+        unreachable!("a person has clients")
+    };
+    let mut edit = doc.transact();
+    ids.push(&mut edit, vec![client.into()]).unwrap();
+    edit.commit();
+    known
+}
+
+/// Types a text and deletes part of it again; the person's deletions are noted.
+fn type_and_delete(doc: &mut Doc, person: Map, words: &str, index: u32, len: u32) {
+    let text = doc.text("");
+    let mut edit = doc.transact();
+    text.insert(&mut edit, 0, words).unwrap();
+    edit.commit();
+    let mut edit = doc.transact();
+    text.delete(&mut edit, index, len).unwrap();
+    let update = edit.commit().update_v1().unwrap();
+    // An update that only deletes is no clients with structs (0), then the deletions.
+    let deletions = Any::Bytes(update.strip_prefix(&[0]).unwrap().to_vec());
+    let Some(Value::Shared(Shared::Array(noted))) = person.get(doc, "ds") else {
+        unreachable!("a person has deletions")
+    };
+    let mut edit = doc.transact();
+    noted.push(&mut edit, vec![New::Any(deletions)]).unwrap();
+    edit.commit();
+}
+
+#[test]
+fn people_are_written_as_yjs_writes_them() {
+    let (mut ours, mut theirs) = (doc(1), doc(2));
+    let user_a = introduce(&mut ours, "user a");
+    let user_b = introduce(&mut theirs, "user b");
+    type_and_delete(&mut ours, user_a, "xhi", 0, 1);
+    type_and_delete(&mut theirs, user_b, "hxxi", 1, 2);
+    theirs.apply_v1(&ours.state_v1()).unwrap();
+    ours.apply_v1(&theirs.state_v1()).unwrap();
+    // What two documents with Yjs's `PermanentUserData` hold after the same edits.
+    let both = "08020027010575736572730675736572206201270002000369647300270002000264730008000201017d0204\
+        0100016881020402840206016903000202050102010502070100270105757365727306757365722061012700\
+        01000369647300270001000264730008000101017d0101010001840104026869030001020501010104010202\
+        01050201010401";
+    assert_eq!(hex(&ours.state_v1()), format!("02{both}"));
+    assert_eq!(hex(&theirs.state_v1()), hex(&ours.state_v1()));
+    // Later, somebody comes from another device under the name of the first.
+    let mut third = doc(3);
+    third.apply_v1(&ours.state_v1()).unwrap();
+    introduce(&mut third, "user a");
+    assert_eq!(hex(&third.state_v1()), format!("03010300880103017d03{both}"));
+    let people = third.map("users");
+    assert_eq!(
+        content(&third, people),
+        json!({
+            "user b": { "ids": [2], "ds": [[1, 2, 1, 5, 2]] },
+            "user a": { "ids": [1, 3], "ds": [[1, 1, 1, 4, 1]] },
+        })
+    );
 }
