@@ -28,10 +28,27 @@ impl DeleteSet {
 
     /// Whether a unit is in it. The ranges are sorted and joined.
     pub(crate) fn contains(&self, client: ClientId, clock: u32) -> bool {
-        self.0.get(&client).is_some_and(|ranges| {
-            let after = ranges.partition_point(|range| range.clock <= clock);
-            after > 0 && ranges[after - 1].end() > clock
-        })
+        self.ranges_from(client, clock).first().is_some_and(|range| range.clock <= clock)
+    }
+
+    /// The ranges of a client. They are sorted and joined.
+    pub(crate) fn ranges(&self, client: ClientId) -> &[Range] {
+        self.0.get(&client).map_or(&[], Vec::as_slice)
+    }
+
+    /// The ranges of a client that end after a clock. They are sorted and joined.
+    pub(crate) fn ranges_from(&self, client: ClientId, clock: u32) -> &[Range] {
+        let ranges = self.ranges(client);
+        &ranges[ranges.partition_point(|range| range.end() <= clock)..]
+    }
+
+    /// Whether all units from `clock` up to `end` are in it. The ranges are sorted and joined.
+    pub(crate) fn covers(&self, client: ClientId, clock: u32, end: u32) -> bool {
+        clock >= end
+            || self
+                .ranges_from(client, clock)
+                .first()
+                .is_some_and(|range| range.clock <= clock && range.end() >= end)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -64,6 +81,21 @@ impl DeleteSet {
         for (&client, ranges) in &other.0 {
             self.0.entry(client).or_default().extend_from_slice(ranges);
         }
+    }
+}
+
+/// Whether a unit is in sorted ranges, and the first clock behind it for which that is otherwise (at most `u32::MAX`).
+/// Ranges that end before it are dropped, so that a walk with rising clocks looks at each range once.
+pub(crate) fn stretch(ranges: &mut &[Range], clock: u32) -> (bool, u32) {
+    while let Some((first, rest)) = ranges.split_first()
+        && first.end() <= clock
+    {
+        *ranges = rest;
+    }
+    match ranges.first() {
+        Some(range) if range.clock <= clock => (true, range.end()),
+        Some(range) => (false, range.clock),
+        None => (false, u32::MAX),
     }
 }
 

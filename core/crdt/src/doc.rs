@@ -185,7 +185,7 @@ impl Doc {
         self.with_pending(state, than, Ok, merge_v2)
     }
 
-    fn with_pending(
+    pub(crate) fn with_pending(
         &self,
         state: Vec<u8>,
         than: &StateVector,

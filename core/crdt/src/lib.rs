@@ -75,6 +75,7 @@ mod check;
 mod doc;
 mod formats;
 mod map;
+mod shallow;
 mod snapshot;
 mod subdocs;
 mod text;

@@ -24,8 +24,8 @@ use crate::value::Value;
 /// A moment of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshot {
-    deletes: DeleteSet,
-    state: StateVector,
+    pub(crate) deletes: DeleteSet,
+    pub(crate) state: StateVector,
 }
 
 /// What happened to a run of text between two moments.
@@ -157,7 +157,8 @@ impl Doc {
             for handle in handles {
                 let item = &structs.items[handle];
                 let collected = matches!(item.kind, Kind::Gc | Kind::Deleted);
-                kept &= !collected || moment.deletes.contains(client.id, item.clock);
+                kept &= !collected
+                    || moment.deletes.covers(client.id, item.clock, item.end().min(clock));
                 write_block(&mut encoder, &structs.block(handle), 0);
             }
         }

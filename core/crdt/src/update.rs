@@ -137,7 +137,7 @@ fn info(update: &Update<'_>) -> Info {
 }
 
 /// Writes blocks whose number is not known beforehand: a fragment a client, put together at the end.
-struct FragmentWriter<E> {
+pub(crate) struct FragmentWriter<E> {
     encoder: E,
     client: Option<ClientId>,
     written: u64,
@@ -145,11 +145,11 @@ struct FragmentWriter<E> {
 }
 
 impl<E: Encoder> FragmentWriter<E> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { encoder: E::default(), client: None, written: 0, fragments: Vec::new() }
     }
 
-    fn write(&mut self, block: &Block<'_>, offset: u32) {
+    pub(crate) fn write(&mut self, block: &Block<'_>, offset: u32) {
         if self.written > 0 && self.client != Some(block.client) {
             self.close();
         }
@@ -169,7 +169,7 @@ impl<E: Encoder> FragmentWriter<E> {
         }
     }
 
-    fn finish(mut self, deletes: &mut DeleteSet) -> Vec<u8> {
+    pub(crate) fn finish(mut self, deletes: &mut DeleteSet) -> Vec<u8> {
         self.close();
         let rest = self.encoder.rest();
         write_var_u64(rest, self.fragments.len() as u64);

@@ -223,6 +223,20 @@ export class Play {
         Y.createDocFromSnapshot(this.doc(step.doc), moment, restored)
         return this.adopt(step.as, restored)
       }
+      case "shallow": {
+        // As a document that collects would have it that became one that keeps at that moment.
+        const moment = of("decodeSnapshot", step.format)(this.input(step))
+        const state = Y.encodeStateAsUpdate(this.doc(step.doc))
+        const whole = new Y.Doc({ gc: false })
+        Y.applyUpdate(whole, state)
+        const made = new Y.Doc()
+        Y.createDocFromSnapshot(whole, moment, made)
+        made.gc = false
+        Y.applyUpdate(made, state)
+        this.add(step.as, { ...step, gc: false })
+        Y.applyUpdateV2(this.doc(step.as), Y.encodeStateAsUpdateV2(made))
+        return
+      }
       case "snapDelta": {
         const moment = (name) =>
           name === undefined

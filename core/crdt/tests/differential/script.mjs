@@ -204,7 +204,8 @@ class Script {
     const step = { do: "txn", doc, out: this.fresh("u"), ops: [] }
     if (this.kind === "undo" && random.chance(40)) step.origin = random.pick(["me", "other"])
     // In a document that has not asked for all its roots, a copy shows what there is to edit.
-    const asked = this.docs[doc].roots !== undefined
+    // Documents that were made on the way have asked.
+    const asked = this.docs[doc] === undefined || this.docs[doc].roots !== undefined
     const play = asked ? this.play : this.copy(doc)
     const choose = function* () {
       for (let count = random.pick([1, 1, 1, 2, 3, 5]); count > 0; count -= 1) {
@@ -664,6 +665,8 @@ class Script {
       snapshot: 4,
       restore: own.length > 0 ? 2 : 0,
       snapDelta: own.length > 0 ? 3 : 0,
+      // Formats would be cleaned in the documents on the way to it.
+      shallow: own.length > 0 && !this.isRich && this.names.length < 8 ? 2 : 0,
     })
     if (what === "snapshot") {
       const out = this.fresh("y")
@@ -677,6 +680,17 @@ class Script {
       const as = this.fresh("restored")
       this.add({ do: "restore", doc, in: moment, as, format })
       for (const format of FORMATS) this.add({ do: "encode", doc: as, format })
+      return
+    }
+    if (what === "shallow") {
+      const as = this.fresh("shallow")
+      const client = 4_100_000_000 + this.count
+      this.add({ do: "shallow", doc, in: moment, as, client, roots: this.roots, format })
+      for (const format of FORMATS) this.add({ do: "encode", doc: as, format })
+      // From now on it is a replica like the others, which has the moments since.
+      this.names.push(as)
+      const since = own.slice(own.findIndex(({ name }) => name === moment))
+      this.moments.push(...since.map(({ name }) => ({ doc: as, name })))
       return
     }
     const texts = this.targets(this.copy(doc), doc).filter(({ shared }) => shared instanceof Y.Text)

@@ -444,6 +444,20 @@ impl Run {
                 }
                 self.docs[&doc_name].check()?;
             }
+            "shallow" => {
+                let moment = moment(&input(self), v1);
+                let doc = &self.docs[&doc_name];
+                let shallow = if v1 { doc.shallow_v1(&moment) } else { doc.shallow_v2(&moment) };
+                let shallow = shallow.map_err(|e| e.to_string())?;
+                let name = step["as"].as_str().unwrap();
+                let mut options = step.clone();
+                options["gc"] = Json::Bool(false);
+                self.add(name, &options);
+                let doc = self.docs.get_mut(name).unwrap();
+                let applied = if v1 { doc.apply_v1(&shallow) } else { doc.apply_v2(&shallow) };
+                applied.map_err(|e| e.to_string())?;
+                doc.check()?;
+            }
             "snapDelta" => {
                 let moment =
                     |field: &str| step[field].as_str().map(|name| moment(&self.slot(name, v1), v1));
