@@ -40,7 +40,9 @@ enum Owner {
 impl Anchor {
     pub(crate) fn new(structs: &Structs, parent: u32, index: u32, assoc: Assoc) -> Self {
         let owner_type = &structs.types[parent as usize];
-        let owner = if owner_type.item == NIL {
+        let owner = if let Some(unit) = owner_type.gone {
+            Owner::Item(structs.id(unit))
+        } else if owner_type.item == NIL {
             Owner::Root(structs.key(owner_type.name).to_owned())
         } else {
             let item = &structs.items[owner_type.item];

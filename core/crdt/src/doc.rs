@@ -9,6 +9,7 @@ use crate::decoder::{DecoderV1, DecoderV2, Update};
 use crate::delete_set::{DeleteSet, Range};
 use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
+use crate::event::Observers;
 use crate::id::{ClientId, StateVector};
 use crate::integrate::Passed;
 use crate::map::Map;
@@ -58,6 +59,7 @@ pub struct Doc {
     pub(crate) undo: Vec<Steps>,
     /// The update events of the last transaction, where cleaning formats made a second one.
     pub(crate) told: Option<Box<Told>>,
+    pub(crate) observers: Observers,
 }
 
 /// Update events in both formats: of a transaction, and of the cleaning after it.
@@ -81,6 +83,7 @@ impl Doc {
             open: false,
             undo: Vec::new(),
             told: None,
+            observers: Observers::default(),
         }
     }
 

@@ -25,7 +25,7 @@ impl Formats {
     }
 
     /// The value, `null` where there is none.
-    fn value(&self, key: u32) -> Arc<Any> {
+    pub(crate) fn value(&self, key: u32) -> Arc<Any> {
         self.get(key).cloned().unwrap_or_else(|| Arc::new(Any::Null))
     }
 
@@ -36,7 +36,7 @@ impl Formats {
         }
     }
 
-    fn remove(&mut self, key: u32) {
+    pub(crate) fn remove(&mut self, key: u32) {
         self.0.retain(|(k, _)| *k != key);
     }
 

@@ -19,7 +19,6 @@ use crate::id::{ClientId, StateVector};
 use crate::item::{Item, Kind, NIL, Ref};
 use crate::structs::{Payload, Structs};
 use crate::text::Text;
-use crate::value::Value;
 
 /// A moment of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -262,11 +261,7 @@ impl Text {
                 }
                 Kind::Type | Kind::Embed => {
                     close(&mut delta, &mut run, &formats);
-                    let inserted = match Value::of(structs, item, 0) {
-                        Value::Shared(shared) => Inserted::Shared(shared),
-                        Value::Any(value) => Inserted::Embed(value),
-                        Value::Doc(subdoc) => Inserted::Embed(Any::from(subdoc.guid)),
-                    };
+                    let inserted = Inserted::unit(structs, item, 0);
                     delta.push(Delta::Insert(inserted, formats.to_object(structs)));
                 }
                 _ => {}

@@ -55,6 +55,9 @@ pub(crate) struct Type {
     pub(crate) kind: TypeKind,
     /// The item that holds it; `NIL` for a root.
     pub(crate) item: u32,
+    /// The unit that held it, once that was collected: its item may have become part of another, and its handle an
+    /// item's that has nothing to do with this type.
+    pub(crate) gone: Option<Ref>,
     /// The number of a root's name.
     pub(crate) name: u32,
     /// The first item of the list, deleted or not.
@@ -99,8 +102,8 @@ pub(crate) struct Structs {
     ranks: u32,
     pub(crate) types: Vec<Type>,
     roots: HashMap<u32, u32>,
-    keys: Vec<Box<str>>,
-    key_numbers: HashMap<Box<str>, u32>,
+    keys: Vec<Arc<str>>,
+    key_numbers: HashMap<Arc<str>, u32>,
     payloads: Vec<Payload>,
     free_payloads: Vec<u32>,
     /// Where undo has put copies of items, by the item's handle: the first unit of the copy.
@@ -168,8 +171,9 @@ impl Structs {
             return number;
         }
         let number = handle_of(self.keys.len());
-        self.keys.push(key.into());
-        self.key_numbers.insert(key.into(), number);
+        let key: Arc<str> = key.into();
+        self.keys.push(Arc::clone(&key));
+        self.key_numbers.insert(key, number);
         number
     }
 
@@ -179,6 +183,11 @@ impl Structs {
 
     pub(crate) fn key(&self, number: u32) -> &str {
         &self.keys[number as usize]
+    }
+
+    /// A key to be handed out: as often as it is, its text is there once.
+    pub(crate) fn shared_key(&self, number: u32) -> Arc<str> {
+        Arc::clone(&self.keys[number as usize])
     }
 
     /// Returns the root type of a name, made if it is new.
@@ -200,6 +209,7 @@ impl Structs {
         self.types.push(Type {
             kind,
             item,
+            gone: None,
             name,
             start: NIL,
             order: Order::default(),
@@ -212,17 +222,15 @@ impl Structs {
 
     /// Whether the item that holds a type is deleted.
     pub(crate) fn is_type_deleted(&self, parent: u32) -> bool {
-        let item = self.types[parent as usize].item;
-        item != NIL && self.items[item].deleted
+        let owner = &self.types[parent as usize];
+        owner.gone.is_some() || (owner.item != NIL && self.items[owner.item].deleted)
     }
 
     /// Whether a type's own changes are told in this transaction: it is not deleted, and was there before.
     pub(crate) fn is_observed(&self, parent: u32) -> bool {
         let item = self.types[parent as usize].item;
-        item == NIL || {
-            let item = &self.items[item];
-            !item.deleted && item.clock < self.before(item.slot)
-        }
+        !self.is_type_deleted(parent)
+            && (item == NIL || self.items[item].clock < self.before(self.items[item].slot))
     }
 
     // Transactions.
@@ -771,6 +779,8 @@ impl Structs {
         let mut holders = self.drop_content(handle);
         while let Some(held) = holders.pop() {
             let owner = &mut self.types[held as usize];
+            let holder = &self.items[owner.item];
+            owner.gone = Some(Ref { slot: holder.slot, clock: holder.clock });
             let mut order = std::mem::take(&mut owner.order);
             let start = std::mem::replace(&mut owner.start, NIL);
             let map = std::mem::take(&mut owner.map);

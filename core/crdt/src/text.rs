@@ -215,7 +215,7 @@ impl Text {
                             Content::String(text.as_str().into(), units)
                         }
                         Inserted::Embed(value) => embedded(New::Any(value.clone())),
-                        Inserted::Shared(_) => return Err(Error::Gone),
+                        Inserted::Shared(_) | Inserted::Values(_) => return Err(Error::Gone),
                     };
                     let attributes = Attributes::new(&mut transaction.doc.structs, attributes);
                     walk.insert_with(transaction, content, attributes)?;
@@ -258,11 +258,7 @@ impl Text {
                     }
                     _ => {
                         close(&mut delta, &mut run, &formats);
-                        let inserted = match Value::of(structs, item, 0) {
-                            Value::Any(value) => Inserted::Embed(value),
-                            Value::Shared(shared) => Inserted::Shared(shared),
-                            Value::Doc(subdoc) => Inserted::Embed(Any::from(subdoc.guid)),
-                        };
+                        let inserted = Inserted::unit(structs, item, 0);
                         delta.push(Delta::Insert(inserted, formats.to_object(structs)));
                     }
                 }
@@ -363,7 +359,7 @@ pub(crate) fn to_xml(doc: &Doc, text: Text) -> String {
         match inserted {
             Inserted::Text(text) => out.push_str(&text),
             Inserted::Embed(value) => out.push_str(&spell(&value)),
-            Inserted::Shared(_) => out.push_str("[object Object]"),
+            Inserted::Shared(_) | Inserted::Values(_) => out.push_str("[object Object]"),
         }
         for (name, _) in nested.iter().rev() {
             out.extend(["</", *name, ">"]);

@@ -122,6 +122,11 @@ impl Doc {
         self.open = false;
         self.told = None;
         self.structs.changes.normalize();
+        let observed = !self.observers.is_empty();
+        if observed {
+            self.observers.clear();
+            self.observers.gather(&self.structs);
+        }
         self.watch(origin, now_ms);
         let cleaning = if local { None } else { self.structs.find_cleaning() };
         if let Some(cleaning) = cleaning {
@@ -137,6 +142,9 @@ impl Doc {
                 let mut told = Told::default();
                 told.add(&self.structs);
                 let first = std::mem::replace(&mut self.structs.changes, second);
+                if observed {
+                    self.observers.gather(&self.structs);
+                }
                 self.watch(Some(Origin::default()), now_ms);
                 self.finish();
                 told.add(&self.structs);
@@ -323,9 +331,11 @@ impl Commit<'_> {
         self.doc.structs.changes.has_type(shared.into().handle())
     }
 
-    /// What changed in a text, in UTF-16 units, without a trailing retain; empty if nothing did.
+    /// What changed in a text, in UTF-16 units, without a trailing retain; empty if nothing did, and for a text that is
+    /// deleted now.
     pub fn text_delta(&self, text: Text) -> Vec<TextChange> {
-        if self.doc.structs.changes.has(text.0, NIL) {
+        let structs = &self.doc.structs;
+        if structs.changes.has(text.0, NIL) && !structs.is_type_deleted(text.0) {
             text_delta(&self.doc.structs, text.0)
         } else {
             Vec::new()

@@ -9,6 +9,8 @@
 
 #[path = "promises/differential.rs"]
 mod differential;
+#[path = "promises/events.rs"]
+mod events;
 #[path = "promises/recorded.rs"]
 mod recorded;
 #[path = "promises/replay.rs"]

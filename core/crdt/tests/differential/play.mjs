@@ -1,7 +1,7 @@
 // Plays the steps of a script in Yjs, and writes into each what Yjs made of it: the bytes, the values, the events.
 
 import * as Y from "yjs"
-import { bytes, delta, hex, make, show } from "./values.mjs"
+import { bytes, delta, event, hex, make, show } from "./values.mjs"
 
 const FORMATS = ["v1", "v2"]
 
@@ -26,11 +26,14 @@ export class Play {
     for (const [name, options] of Object.entries(docs)) this.add(name, options)
   }
 
-  add(name, { client, gc = true, roots = [] }) {
+  add(name, { client, gc = true, roots = [], observed = false }) {
     const doc = new Y.Doc({ gc })
     doc.clientID = client
     this.adopt(name, doc)
-    for (const root of roots) this.resolve(name, root)
+    for (const root of roots) {
+      const shared = this.resolve(name, root)
+      if (observed) this.observe(name, shared)
+    }
   }
 
   adopt(name, doc) {
@@ -40,7 +43,15 @@ export class Play {
     doc.on("subdocs", (event) => {
       for (const [what, docs] of Object.entries(event)) docs.forEach((one) => events[what].add(one))
     })
-    this.docs.set(name, { doc, events })
+    this.docs.set(name, { doc, events, observers: [] })
+  }
+
+  /** From now on the events of a type and those in it are written down. */
+  observe(name, shared) {
+    const { observers } = this.docs.get(name)
+    const observer = { events: [] }
+    shared.observeDeep((events) => observer.events.push(...events.map(event)))
+    observers.push(observer)
   }
 
   doc(name) {
@@ -74,9 +85,11 @@ export class Play {
 
   /** Runs `act` and writes down the events that came of it. */
   watch(step, name, act) {
-    const { events } = this.docs.get(name)
+    const { events, observers } = this.docs.get(name)
     silence(events)
+    for (const observer of observers) observer.events = []
     act()
+    if (observers.length > 0) step.events = observers.map(({ events }) => events)
     const subdocs = ["added", "removed", "loaded"].map((what) => [
       what,
       [...events[what]].map((one) => one.guid),
@@ -180,6 +193,8 @@ export class Play {
         if (seen.some((one) => one !== seen[0])) throw new Diverged()
         return
       }
+      case "observe":
+        return this.observe(step.doc, this.resolve(step.doc, step.at))
       case "um": {
         const doc = this.doc(step.doc)
         const scope = step.scope.map((at) => this.resolve(step.doc, at))

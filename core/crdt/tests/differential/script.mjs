@@ -100,13 +100,17 @@ class Script {
     this.editors = kind === "late" && this.isRich ? this.names.slice(0, -1) : this.names
     const asksLate = (name) => kind === "late" && (!this.isRich || !this.editors.includes(name))
     const gc = kind === "history" ? "off" : random.pick(["on", "on", "off", "mixed"])
+    // Drawn apart, so that a seed's script is the same as without observers.
+    const watches = new Random(seed + 2 ** 31)
     for (const [name, client] of this.clients()) {
       this.docs[name] = {
         client,
         gc: gc === "mixed" ? random.chance(50) : gc === "on",
         ...(asksLate(name) ? {} : { roots: this.roots }),
+        ...(watches.chance(60) ? { observed: true } : {}),
       }
     }
+    this.watches = watches
     this.play = new Play(this.docs)
     this.steps = []
     // Updates that may be delivered: a slot, and the formats it is there in.
@@ -184,6 +188,7 @@ class Script {
       advance: this.kind === "undo" ? 6 : 0,
     }
     for (let at = 0; at < length; at += 1) {
+      if (this.watches.chance(5)) this.observe()
       const before = this.pool.length
       this[random.weigh(weights)]()
       if (chaos === 0) {
@@ -608,6 +613,14 @@ class Script {
             ? ["json", "length"]
             : ["json"]
     return this.add({ do: "check", doc, at, want })
+  }
+
+  /** Observes some type in a document that has observers, at whatever depth. */
+  observe() {
+    const doc = this.watches.pick(this.names)
+    const { observed, roots } = this.docs[doc]
+    if (!observed || roots === undefined) return
+    this.add({ do: "observe", doc, at: this.watches.pick(this.targets(this.play, doc)).at })
   }
 
   // Undo.

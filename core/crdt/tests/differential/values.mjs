@@ -79,3 +79,53 @@ export function delta(text, now, earlier) {
     ...(step.attributes === undefined ? {} : { attributes: show(step.attributes) }),
   }))
 }
+
+/** A value in an event: of a shared type only its kind, since others have changed its content by the time we look. */
+function told(value) {
+  if (!(value instanceof Y.AbstractType)) return show(value)
+  const kinds = { array: Y.Array, map: Y.Map, text: Y.Text, xml: Y.XmlFragment }
+  // An XML hook is a map to Yjs; it stands in no script.
+  const [kind] = Object.entries(kinds).find(([, of]) => value instanceof of)
+  return { $t: "shared", v: kind }
+}
+
+/** An event of a deep observer: where, and what changed. */
+export function event(event) {
+  // First the path: the type that it starts from is the one whose observer is being called.
+  const { path } = event
+  const delta = unmarked(() => event.delta).map((step) => {
+    if (step.delete !== undefined) return { delete: step.delete }
+    const what =
+      step.retain !== undefined
+        ? { retain: step.retain }
+        : Array.isArray(step.insert)
+          ? { values: step.insert.map(told) }
+          : { insert: told(step.insert) }
+    return step.attributes === undefined ? what : { ...what, attributes: show(step.attributes) }
+  })
+  const keys = [...event.keys].map(([key, { action, oldValue }]) => [
+    key,
+    action,
+    ...(action === "add" ? [] : [told(oldValue)]),
+  ])
+  return { path, delta, keys }
+}
+
+/**
+ * Reads from an event what makes Yjs delete marks of formats that say nothing, without letting it: it takes them as
+ * deleted until it is done.
+ */
+function unmarked(read) {
+  const { delete: drop } = Y.Item.prototype
+  const dropped = []
+  Y.Item.prototype.delete = function () {
+    this.markDeleted()
+    dropped.push(this)
+  }
+  try {
+    return read()
+  } finally {
+    Y.Item.prototype.delete = drop
+    for (const item of dropped) item.deleted = false
+  }
+}

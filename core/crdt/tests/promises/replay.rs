@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crdt::{
-    Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Inserted, New, Object, Options, Origin,
-    Shared, Snapshot, StateVector, Subdoc, Text, TextChange, UndoManager, UndoOptions, Value,
-    update,
+    Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Event, Inserted, KeyChange, New, Object,
+    Observer, Options, Origin, PathStep, Shared, Snapshot, StateVector, Subdoc, Text, TextChange,
+    UndoManager, UndoOptions, Value, update,
 };
 use serde_json::Value as Json;
 
@@ -76,6 +76,8 @@ pub(crate) struct Run {
     docs: BTreeMap<String, Doc>,
     /// The root texts that a document had from the start, whose deltas are followed.
     texts: BTreeMap<String, Vec<Text>>,
+    /// What is observed in a document: the types, each with a deep observer and one of itself.
+    observers: BTreeMap<String, Vec<Observed>>,
     /// Bytes by name, in each format; the same where the format does not matter.
     slots: BTreeMap<String, [Option<Vec<u8>>; 2]>,
     undo: BTreeMap<String, (String, UndoManager)>,
@@ -96,6 +98,7 @@ impl Run {
             v1: format == "v1",
             docs: BTreeMap::new(),
             texts: BTreeMap::new(),
+            observers: BTreeMap::new(),
             slots: BTreeMap::new(),
             undo: BTreeMap::new(),
             origins: Vec::new(),
@@ -112,7 +115,11 @@ impl Run {
         let gc = options["gc"].as_bool().unwrap_or(true);
         let mut doc = Doc::new(client, Options { gc, seed: 7 });
         for root in options["roots"].as_array().unwrap_or(&Vec::new()) {
-            if let At::Shared(Shared::Text(text)) = resolve(&mut doc, root.as_array().unwrap()) {
+            let At::Shared(shared) = resolve(&mut doc, root.as_array().unwrap()) else { continue };
+            if options["observed"] == true {
+                self.observers.entry(name.to_owned()).or_default().push(observe(&mut doc, shared));
+            }
+            if let Shared::Text(text) = shared {
                 self.texts.entry(name.to_owned()).or_default().push(text);
             }
         }
@@ -165,7 +172,10 @@ impl Run {
     fn follow(&self, name: &str) -> Follow {
         let texts = self.texts.get(name).cloned().unwrap_or_default();
         let doc = &self.docs[name];
-        Follow { before: texts.into_iter().map(|text| (text, units(doc, text))).collect() }
+        Follow {
+            before: texts.into_iter().map(|text| (text, units(doc, text))).collect(),
+            observed: self.observers.get(name).cloned().unwrap_or_default(),
+        }
     }
 
     fn vector(&self, step: &Json, v1: bool) -> StateVector {
@@ -203,7 +213,7 @@ impl Run {
                 let ops: Vec<_> = step["ops"].as_array().unwrap().iter().collect();
                 let commit = transact(doc, &ops, origin, now_ms);
                 let got = events(&commit);
-                follow.check(&commit)?;
+                follow.check(&commit, step)?;
                 check_subdocs(step, &commit)?;
                 doc.check()?;
                 check_emits(step, got)?;
@@ -224,7 +234,7 @@ impl Run {
                     };
                     let commit = transaction.commit();
                     let got = events(&commit);
-                    follow.check(&commit)?;
+                    follow.check(&commit, step)?;
                     check_subdocs(step, &commit)?;
                     let refused = applied.is_err();
                     if refused != step["error"].as_bool().unwrap_or(false) {
@@ -340,6 +350,14 @@ impl Run {
                     }
                 }
             }
+            "observe" => {
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let At::Shared(shared) = resolve(doc, step["at"].as_array().unwrap()) else {
+                    return Err("nothing to observe".to_owned());
+                };
+                let observed = observe(doc, shared);
+                self.observers.entry(doc_name).or_default().push(observed);
+            }
             "advance" => self.now_ms += step["ms"].as_u64().unwrap(),
             "um" => {
                 let origins = step["origins"].as_array().unwrap().iter();
@@ -379,7 +397,7 @@ impl Run {
                 let commit = commit.unwrap();
                 let got = commit.as_ref().map(events).unwrap_or_default();
                 if let Some(commit) = &commit {
-                    follow.check(commit)?;
+                    follow.check(commit, step)?;
                     check_subdocs(step, commit)?;
                 }
                 doc.check()?;
@@ -504,10 +522,19 @@ impl Run {
 /// Texts before a transaction, from which its deltas must lead to the texts after it.
 struct Follow {
     before: Vec<(Text, Vec<u16>)>,
+    observed: Vec<Observed>,
+}
+
+/// A type, its deep observer, and one of itself.
+type Observed = (Shared, [Observer; 2]);
+
+fn observe(doc: &mut Doc, shared: Shared) -> Observed {
+    (shared, [doc.observe_deep(shared), doc.observe(shared)])
 }
 
 impl Follow {
-    fn check(&self, commit: &Commit<'_>) -> Result<(), String> {
+    fn check(&self, commit: &Commit<'_>, step: &Json) -> Result<(), String> {
+        self.check_events(commit, step)?;
         for (text, before) in &self.before {
             let delta = commit.text_delta(*text);
             let mut rest = before.as_slice();
@@ -538,6 +565,117 @@ impl Follow {
     }
 }
 
+impl Follow {
+    /// Compares the events of what is observed, and the deltas of texts, with Yjs's.
+    fn check_events(&self, commit: &Commit<'_>, step: &Json) -> Result<(), String> {
+        let Some(expected) = step["events"].as_array() else { return Ok(()) };
+        for ((shared, [deep, own]), expected) in self.observed.iter().zip(expected) {
+            let got = commit.events(*deep);
+            let shown = Any::Array(got.iter().map(event).collect());
+            let expected = any(expected);
+            if !same(&shown, &expected) {
+                return Err(format!("events {shown:?}\n  expected {expected:?}"));
+            }
+            let of_itself: Vec<&Event> = got.iter().filter(|event| event.path.is_empty()).collect();
+            let own = commit.events(*own);
+            let same_event = |(own, one): (&Event, &&Event)| same(&event(own), &event(one));
+            if own.len() != of_itself.len() || !own.iter().zip(&of_itself).all(same_event) {
+                return Err(format!("events of itself: {own:?}"));
+            }
+            if let Shared::Text(text) = shared {
+                // The second event, if any, is a cleaning's: it changes no text.
+                let expected = of_itself.first().map_or(Vec::new(), |event| plain(&event.delta));
+                let got = commit.text_delta(*text);
+                if got != expected {
+                    return Err(format!("text delta {got:?}, expected {expected:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn members<const N: usize>(members: [(&str, Any); N]) -> Any {
+    Any::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// An event as it is recorded.
+pub(crate) fn event(event: &Event) -> Any {
+    let path = event.path.iter().map(|step| match step {
+        PathStep::Key(key) => Any::from(&**key),
+        PathStep::Index(index) => Any::from(*index),
+    });
+    let delta = event.delta.iter().map(|step| {
+        let (what, attributes) = match step {
+            Delta::Delete(len) => return members([("delete", Any::from(*len))]),
+            Delta::Retain(len, attributes) => (("retain", Any::from(*len)), attributes),
+            Delta::Insert(inserted, attributes) => {
+                let what = match inserted {
+                    Inserted::Text(text) => ("insert", Any::from(text.as_str())),
+                    Inserted::Embed(value) => ("insert", value.clone()),
+                    Inserted::Shared(shared) => ("insert", told(&Value::Shared(*shared))),
+                    Inserted::Values(values) => {
+                        ("values", Any::Array(values.iter().map(told).collect()))
+                    }
+                };
+                (what, attributes)
+            }
+        };
+        if attributes.is_empty() {
+            members([what])
+        } else {
+            members([what, ("attributes", Any::Object(attributes.clone()))])
+        }
+    });
+    let keys = event.keys.iter().map(|(key, change)| {
+        let key = Any::from(&**key);
+        Any::Array(match change {
+            KeyChange::Added => vec![key, Any::from("add")],
+            KeyChange::Updated(old) => vec![key, Any::from("update"), told(old)],
+            KeyChange::Removed(old) => vec![key, Any::from("delete"), told(old)],
+        })
+    });
+    members([
+        ("path", Any::Array(path.collect())),
+        ("delta", Any::Array(delta.collect())),
+        ("keys", Any::Array(keys.collect())),
+    ])
+}
+
+/// A value in an event: of a shared type only its kind.
+fn told(value: &Value) -> Any {
+    let kind = match value {
+        Value::Any(value) => return value.clone(),
+        Value::Doc(subdoc) => return Any::from(subdoc.guid.as_str()),
+        Value::Shared(Shared::Array(_)) => "array",
+        Value::Shared(Shared::Map(_)) => "map",
+        Value::Shared(Shared::Text(_)) => "text",
+        Value::Shared(Shared::Xml(_)) => "xml",
+    };
+    members([("$t", Any::from("shared")), ("v", Any::from(kind))])
+}
+
+/// A delta without attributes.
+fn plain(delta: &[Delta]) -> Vec<TextChange> {
+    let mut steps: Vec<TextChange> = Vec::new();
+    for step in delta {
+        let step = match step {
+            Delta::Retain(len, _) => TextChange::Retain(*len),
+            Delta::Delete(len) => TextChange::Delete(*len),
+            Delta::Insert(Inserted::Text(text), _) => TextChange::Insert(text.clone()),
+            Delta::Insert(..) => TextChange::Insert("\u{fffc}".to_owned()),
+        };
+        match (steps.last_mut(), step) {
+            (Some(TextChange::Retain(all)), TextChange::Retain(len))
+            | (Some(TextChange::Delete(all)), TextChange::Delete(len)) => *all += len,
+            (Some(TextChange::Insert(all)), TextChange::Insert(text)) => all.push_str(&text),
+            (_, step) => steps.push(step),
+        }
+    }
+    steps.pop_if(|step| matches!(step, TextChange::Retain(_)));
+    steps
+}
+
 /// A text in UTF-16 units; whatever else stands in it is U+FFFC.
 fn units(doc: &Doc, text: Text) -> Vec<u16> {
     let inserted = text.delta(doc).into_iter().map(|step| match step {
@@ -548,7 +686,7 @@ fn units(doc: &Doc, text: Text) -> Vec<u16> {
 }
 
 /// Equal values; maps without an order.
-fn same(left: &Any, right: &Any) -> bool {
+pub(crate) fn same(left: &Any, right: &Any) -> bool {
     match (left, right) {
         (Any::Number(left), Any::Number(right)) => {
             left.total_cmp(right).is_eq() || left.is_nan() && right.is_nan()
@@ -564,7 +702,7 @@ fn same(left: &Any, right: &Any) -> bool {
     }
 }
 
-fn any(json: &Json) -> Any {
+pub(crate) fn any(json: &Json) -> Any {
     match json {
         Json::Null => Any::Null,
         Json::Bool(value) => Any::Bool(*value),
@@ -585,7 +723,7 @@ fn any(json: &Json) -> Any {
                 _ => f64::NAN,
             }),
             Some("doc") => Any::from(json["guid"].as_str().unwrap()),
-            Some("xml") => Any::Object(
+            Some("xml" | "shared") => Any::Object(
                 object
                     .iter()
                     .map(|(key, value)| (key.clone(), Any::from(value.as_str().unwrap())))
@@ -653,6 +791,7 @@ fn delta_of(doc: &Doc, steps: Vec<Delta>) -> Any {
             Inserted::Text(text) => Any::from(text),
             Inserted::Embed(value) => value,
             Inserted::Shared(shared) => read(doc, shared),
+            Inserted::Values(_) => unreachable!("a text has no elements"),
         };
         let mut members = vec![("insert".to_owned(), inserted)];
         if !attributes.is_empty() {

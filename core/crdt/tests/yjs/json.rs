@@ -127,6 +127,9 @@ pub(crate) fn delta_json(doc: &Doc, steps: &[Delta]) -> Json {
                     Inserted::Text(text) => json!(text),
                     Inserted::Embed(value) => plain(value),
                     Inserted::Shared(shared) => content(doc, *shared),
+                    Inserted::Values(values) => {
+                        values.iter().map(|value| shown(doc, value)).collect()
+                    }
                 };
                 (json!({ "insert": inserted }), Some(attributes))
             }
