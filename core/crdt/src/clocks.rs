@@ -54,6 +54,12 @@ impl Clocks {
         self.blocks[place.block][place.slot].1
     }
 
+    /// The clock at which the item at a place starts.
+    #[inline]
+    pub(crate) fn start(&self, place: Place) -> u32 {
+        self.blocks[place.block][place.slot].0
+    }
+
     pub(crate) fn first(&self) -> Option<Place> {
         (!self.is_empty()).then_some(Place { block: 0, slot: 0 })
     }

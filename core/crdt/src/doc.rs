@@ -1,13 +1,10 @@
 //! A document: its state, and the doors by which changes come in and go out.
 
-use lib0::write_var_u64;
-
 use crate::apply::Pending;
 use crate::array::Array;
 use crate::content::TypeKind;
 use crate::decoder::{DecoderV1, DecoderV2, Update};
-use crate::delete_set::{DeleteSet, Range};
-use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
+use crate::encoder::{Encoder, EncoderV1, EncoderV2};
 use crate::error::Error;
 use crate::event::Observers;
 use crate::id::{ClientId, StateVector};
@@ -211,7 +208,6 @@ impl Doc {
     }
 
     fn encode<E: Encoder>(&self, than: &StateVector) -> Vec<u8> {
-        let mut encoder = E::default();
         let clients: Vec<(u32, u32)> = self
             .structs
             .slots_descending()
@@ -219,9 +215,7 @@ impl Doc {
             .map(|slot| (slot, than.get(self.structs.client(slot).id)))
             .filter(|&(slot, known)| self.structs.client(slot).next > known)
             .collect();
-        self.structs.write(&mut encoder, &clients);
-        write_deletes(&mut encoder, &self.structs.delete_set());
-        encoder.finish()
+        self.structs.encode_state::<E>(&clients)
     }
 
     /// How many units of each client are integrated.
@@ -260,48 +254,5 @@ impl Doc {
     /// How many items and collected blocks the document has.
     pub fn structs(&self) -> usize {
         self.structs.clients.iter().map(|client| client.clocks.len()).sum()
-    }
-}
-
-impl Structs {
-    /// Writes the structs of the given clients (slot, and the clock from which on), in the given order.
-    pub(crate) fn write<E: Encoder>(&self, encoder: &mut E, clients: &[(u32, u32)]) {
-        write_var_u64(encoder.rest(), clients.len() as u64);
-        for &(slot, known) in clients {
-            let client = self.client(slot);
-            let first = client.clocks.find(known);
-            write_var_u64(encoder.rest(), client.clocks.count_from(first) as u64);
-            encoder.client(client.id);
-            write_var_u64(encoder.rest(), u64::from(known));
-            let mut offset = known - self.items[client.clocks.get(first)].clock;
-            for handle in client.clocks.iter_from(Some(first)) {
-                write_block(encoder, &self.block(handle), offset);
-                offset = 0;
-            }
-        }
-    }
-
-    /// Everything that is deleted.
-    pub(crate) fn delete_set(&self) -> DeleteSet {
-        let mut deletes = DeleteSet::default();
-        for client in &self.clients {
-            let mut open: Option<Range> = None;
-            for handle in client.clocks.iter_from(client.clocks.first()) {
-                let item = &self.items[handle];
-                match (&mut open, item.deleted) {
-                    (Some(range), true) => range.len += item.len,
-                    (None, true) => open = Some(Range { clock: item.clock, len: item.len }),
-                    (Some(range), false) => {
-                        deletes.add(client.id, range.clock, range.len);
-                        open = None;
-                    }
-                    (None, false) => {}
-                }
-            }
-            if let Some(range) = open {
-                deletes.add(client.id, range.clock, range.len);
-            }
-        }
-        deletes
     }
 }

@@ -103,22 +103,26 @@
 //! # Ok::<(), crdt::Error>(())
 //! ```
 
-use lib0::columns::{IntDiffOptRleWriter, RleWriter, StringWriter, UintOptRleWriter};
-use lib0::{Any, json, write_var_bytes, write_var_str, write_var_u64};
+use lib0::columns::{self, IntDiffOptRleWriter, RleWriter, StringWriter, UintOptRleWriter};
+use lib0::{Any, json, utf16, write_var_bytes, write_var_str, write_var_u64};
 
 use crate::block::{Block, BlockKind, ItemBlock, Parent};
 use crate::content::{Content, TypeKind};
-use crate::delete_set::DeleteSet;
+use crate::delete_set::{DeleteSet, Range};
 use crate::id::{ClientId, Id};
 
 /// Where each field of an update goes.
 pub(crate) trait Encoder: Default {
+    /// Starts an update that is expected to take so many bytes.
+    fn with_capacity(bytes: usize) -> Self;
     /// The stream of everything that has no column.
     fn rest(&mut self) -> &mut Vec<u8>;
     fn left_id(&mut self, id: Id);
     fn right_id(&mut self, id: Id);
     fn client(&mut self, client: ClientId);
     fn info(&mut self, info: u8);
+    /// A text of so many UTF-16 units.
+    fn text(&mut self, text: &str, units: u32);
     fn string(&mut self, text: &str);
     fn parent_info(&mut self, is_root: bool);
     fn type_number(&mut self, number: u64);
@@ -145,6 +149,9 @@ impl EncoderV1 {
 }
 
 impl Encoder for EncoderV1 {
+    fn with_capacity(bytes: usize) -> Self {
+        Self { out: Vec::with_capacity(bytes) }
+    }
     fn rest(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
@@ -159,6 +166,9 @@ impl Encoder for EncoderV1 {
     }
     fn info(&mut self, info: u8) {
         self.out.push(info);
+    }
+    fn text(&mut self, text: &str, _units: u32) {
+        write_var_str(&mut self.out, text);
     }
     fn string(&mut self, text: &str) {
         write_var_str(&mut self.out, text);
@@ -207,6 +217,10 @@ pub(crate) struct EncoderV2 {
 }
 
 impl Encoder for EncoderV2 {
+    fn with_capacity(bytes: usize) -> Self {
+        // Nearly everything goes to the columns.
+        Self { rest: Vec::with_capacity(bytes / 4), ..Self::default() }
+    }
     fn rest(&mut self) -> &mut Vec<u8> {
         &mut self.rest
     }
@@ -224,8 +238,11 @@ impl Encoder for EncoderV2 {
     fn info(&mut self, info: u8) {
         self.infos.write(info);
     }
+    fn text(&mut self, text: &str, units: u32) {
+        self.strings.write(text, u64::from(units));
+    }
     fn string(&mut self, text: &str) {
-        self.strings.write(text);
+        self.strings.write(text, utf16::len(text) as u64);
     }
     fn parent_info(&mut self, is_root: bool) {
         self.parent_infos.write(u8::from(is_root));
@@ -242,7 +259,7 @@ impl Encoder for EncoderV2 {
     fn key(&mut self, key: &str) {
         self.key_clocks.write(self.key_clock);
         self.key_clock += 1;
-        self.strings.write(key);
+        self.string(key);
     }
     fn reset_deletes(&mut self) {
         self.delete_end = 0;
@@ -252,23 +269,19 @@ impl Encoder for EncoderV2 {
         write_var_u64(&mut self.rest, u64::from(len - 1));
         self.delete_end = clock + len;
     }
-    fn finish(self) -> Vec<u8> {
-        let mut out = vec![0];
-        for column in [
-            self.key_clocks.finish(),
-            self.clients.finish(),
-            self.left_clocks.finish(),
-            self.right_clocks.finish(),
-            self.infos.finish(),
+    fn finish(mut self) -> Vec<u8> {
+        columns::join(
+            &[
+                self.key_clocks.finish(),
+                self.clients.finish(),
+                self.left_clocks.finish(),
+                self.right_clocks.finish(),
+                self.infos.finish(),
+            ],
             self.strings.finish(),
-            self.parent_infos.finish(),
-            self.type_numbers.finish(),
-            self.lens.finish(),
-        ] {
-            write_var_bytes(&mut out, &column);
-        }
-        out.extend_from_slice(&self.rest);
-        out
+            &[self.parent_infos.finish(), self.type_numbers.finish(), self.lens.finish()],
+            &self.rest,
+        )
     }
 }
 
@@ -333,8 +346,8 @@ fn write_item<E: Encoder>(encoder: &mut E, origin: Option<Id>, item: &ItemBlock<
             }
         }
         Content::Binary(bytes) => write_var_bytes(encoder.rest(), bytes),
-        Content::String(text, _) if offset == 0 => encoder.string(text),
-        Content::String(text, _) => encoder.string(&lib0::utf16::split(text, skip).1),
+        Content::String(text, len) if offset == 0 => encoder.text(text, *len),
+        Content::String(text, len) => encoder.text(&utf16::split(text, skip).1, len - offset),
         Content::Embed(value) => encoder.json(value),
         Content::Format(key, value) => {
             encoder.key(key);
@@ -364,11 +377,20 @@ pub(crate) fn write_deletes<E: Encoder>(encoder: &mut E, deletes: &DeleteSet) {
     let clients = deletes.iter();
     write_var_u64(encoder.rest(), clients.len() as u64);
     for (client, ranges) in clients {
-        encoder.reset_deletes();
-        write_var_u64(encoder.rest(), client.get());
-        write_var_u64(encoder.rest(), ranges.len() as u64);
-        for range in ranges {
-            encoder.delete(range.clock, range.len);
-        }
+        write_ranges(encoder, client, ranges.iter().copied());
+    }
+}
+
+/// Writes the deleted ranges of one client.
+pub(crate) fn write_ranges<E: Encoder>(
+    encoder: &mut E,
+    client: ClientId,
+    ranges: impl ExactSizeIterator<Item = Range>,
+) {
+    encoder.reset_deletes();
+    write_var_u64(encoder.rest(), client.get());
+    write_var_u64(encoder.rest(), ranges.len() as u64);
+    for range in ranges {
+        encoder.delete(range.clock, range.len);
     }
 }

@@ -64,6 +64,9 @@ mod changes;
 
 mod structs;
 
+mod join;
+mod write;
+
 mod integrate;
 
 mod apply;

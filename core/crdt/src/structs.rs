@@ -30,9 +30,9 @@ pub(crate) struct Client {
     pub(crate) clocks: Clocks,
     /// The clock of its next unit: how much of it is known.
     pub(crate) next: u32,
-    texts: TextRun,
-    values: Vec<Any>,
-    json: Vec<Any>,
+    pub(crate) texts: TextRun,
+    pub(crate) values: Vec<Any>,
+    pub(crate) json: Vec<Any>,
     /// How many clients had made something here before it.
     pub(crate) rank: u32,
     /// `next` at the start of the transaction numbered `stamp`.
@@ -113,7 +113,7 @@ pub(crate) struct Structs {
     pub(crate) changes: Changes,
 }
 
-fn handle_of(len: usize) -> u32 {
+pub(crate) fn handle_of(len: usize) -> u32 {
     u32::try_from(len).expect("fewer than 2^32 entries")
 }
 
@@ -495,7 +495,7 @@ impl Structs {
         }
     }
 
-    // Cutting and joining.
+    // Cutting.
 
     /// Cuts an item; returns the right part. Cutting a character in two leaves U+FFFD on both sides, as in Yjs.
     pub(crate) fn split(&mut self, handle: u32, offset: u32) -> u32 {
@@ -557,83 +557,6 @@ impl Structs {
         }
         self.changes.cuts.push(Ref { slot, clock });
         right
-    }
-
-    /// Whether two neighbors in clock order become one.
-    fn can_join(&self, left: u32, right: u32) -> bool {
-        let (l, r) = (&self.items[left], &self.items[right]);
-        l.kind == r.kind
-            && l.deleted == r.deleted
-            && l.kind.is_mergeable()
-            && !l.redone
-            && !r.redone
-            && (l.kind == Kind::Gc
-                || (r.origin == l.last_ref()
-                    && l.right == right
-                    && l.right_origin == r.right_origin))
-    }
-
-    /// Joins the item at a place with as many to its left as will; returns how many joined.
-    pub(crate) fn join_with_lefts(&mut self, slot: u32, place: Place) -> usize {
-        let mut place = place;
-        let mut joined = 0;
-        loop {
-            let clocks = &self.clients[slot as usize].clocks;
-            let Some(before) = clocks.previous(place) else { return joined };
-            let (left, right) = (clocks.get(before), clocks.get(place));
-            if !self.can_join(left, right) {
-                return joined;
-            }
-            self.join(left, right);
-            self.clients[slot as usize].clocks.remove(place);
-            // Removing behind it leaves the left place where it is.
-            place = before;
-            joined += 1;
-        }
-    }
-
-    fn join(&mut self, left: u32, right: u32) {
-        let r = self.items[right].clone();
-        let l = &self.items[left];
-        let mut content = l.content;
-        match r.kind {
-            Kind::String if l.content + l.len != r.content => {
-                let text = format!("{}{}", self.text(l), self.text(&r));
-                let units = l.len + r.len;
-                let texts = &mut self.clients[r.slot as usize].texts;
-                content = texts.push(&text, units).expect("texts fit 32 bits");
-            }
-            Kind::Any | Kind::Json if l.content + l.len != r.content => {
-                let values = [self.values(l), self.values(&r)].concat();
-                let client = &mut self.clients[r.slot as usize];
-                let all = if r.kind == Kind::Json { &mut client.json } else { &mut client.values };
-                content = handle_of(all.len());
-                all.extend(values);
-            }
-            _ => {}
-        }
-        if r.parent != NIL {
-            let owner = &mut self.types[r.parent as usize];
-            if r.key == NIL {
-                self.nodes.remove(&mut owner.order, &mut self.items, right);
-            } else if let Some(chain) = owner.map.get_mut(&r.key)
-                && chain.last == right
-            {
-                chain.last = left;
-            }
-            if r.right != NIL {
-                self.items[r.right].left = left;
-            }
-        }
-        let l = &mut self.items[left];
-        l.len += r.len;
-        l.content = content;
-        l.keep |= r.keep;
-        l.right = r.right;
-        if r.parent != NIL && r.key == NIL {
-            self.nodes.update(&mut self.types[r.parent as usize].order, &self.items, left);
-        }
-        self.items.free(right);
     }
 
     // Keeping, and following what was undone.
@@ -760,23 +683,29 @@ impl Structs {
 
     /// Collects the deleted items of a range of clocks: contents are dropped, children become collected blocks.
     pub(crate) fn collect(&mut self, slot: u32, clock: u32, end: u32) {
-        let clocks = &self.client(slot).clocks;
-        let handles: Vec<u32> = clocks
-            .iter_from(Some(clocks.find(clock)))
-            .take_while(|&handle| self.items[handle].clock < end)
-            .collect();
-        for handle in handles {
-            let item = &self.items[handle];
-            if item.deleted && !item.keep && item.kind != Kind::Gc {
-                self.collect_one(handle);
-                self.items[handle].kind = Kind::Deleted;
-                self.items[handle].content = NIL;
+        let mut next = Some(self.client(slot).clocks.find(clock));
+        while let Some(place) = next {
+            let clocks = &self.client(slot).clocks;
+            let handle = clocks.get(place);
+            next = clocks.next(place);
+            let item = &mut self.items[handle];
+            if item.clock >= end {
+                return;
             }
+            if !item.deleted || item.keep || matches!(item.kind, Kind::Gc | Kind::Deleted) {
+                continue;
+            }
+            if item.kind != Kind::String {
+                self.collect_one(handle);
+            }
+            let item = &mut self.items[handle];
+            item.kind = Kind::Deleted;
+            item.content = NIL;
         }
     }
 
     fn collect_one(&mut self, handle: u32) {
-        let mut holders = self.drop_content(handle);
+        let mut holders = Vec::from_iter(self.drop_content(handle));
         while let Some(held) = holders.pop() {
             let owner = &mut self.types[held as usize];
             let holder = &self.items[owner.item];
@@ -812,7 +741,7 @@ impl Structs {
     }
 
     /// Frees what an item holds; returns the type in it, whose children are to be collected.
-    fn drop_content(&mut self, handle: u32) -> Vec<u32> {
+    fn drop_content(&mut self, handle: u32) -> Option<u32> {
         let item = &self.items[handle];
         let (from, to) = (item.content as usize, item.content as usize + item.len as usize);
         match item.kind {
@@ -822,10 +751,10 @@ impl Structs {
                 self.payloads[from] = Payload::Free;
                 self.free_payloads.push(item.content);
             }
-            Kind::Type => return vec![item.content],
+            Kind::Type => return Some(item.content),
             Kind::Gc | Kind::Deleted | Kind::String => {}
         }
-        Vec::new()
+        None
     }
 
     /// Bytes held, as far as the large parts go.

@@ -1,12 +1,10 @@
 //! Transactions: several edits that become one update, and what can be asked of it afterwards.
 
-use crate::clocks::Place;
 use crate::content::Content;
 use crate::decoder::{DecoderV1, DecoderV2, Update};
-use crate::delete_set::DeleteSet;
 use crate::delta::{TextChange, text_delta};
 use crate::doc::{Doc, Told};
-use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_deletes};
+use crate::encoder::{EncoderV1, EncoderV2};
 use crate::error::Error;
 use crate::id::ClientId;
 use crate::integrate::Spot;
@@ -137,7 +135,7 @@ impl Doc {
             structs.clean(&cleaning);
             structs.changes.normalize();
             let second = std::mem::replace(&mut structs.changes, first);
-            self.finish();
+            self.structs.finish(self.options.gc);
             if !second.deletes.is_empty() {
                 let mut told = Told::default();
                 told.add(&self.structs);
@@ -146,13 +144,13 @@ impl Doc {
                     self.observers.gather(&self.structs);
                 }
                 self.watch(Some(Origin::default()), now_ms);
-                self.finish();
+                self.structs.finish(self.options.gc);
                 told.add(&self.structs);
                 self.structs.changes = first;
                 self.told = Some(Box::new(told));
             }
         } else {
-            self.finish();
+            self.structs.finish(self.options.gc);
         }
         if !local && self.structs.changes.touched.contains(&self.own) {
             // Somebody else edits under our client id: from now on we use another.
@@ -179,38 +177,13 @@ impl Doc {
             steps.watch(structs, origin, now_ms);
         }
     }
-
-    /// Collects what was deleted and joins what belongs together.
-    fn finish(&mut self) {
-        let structs = &mut self.structs;
-        let deletes = std::mem::take(&mut structs.changes.deletes);
-        if self.options.gc {
-            for (slot, range) in deletes.iter().rev() {
-                structs.collect(*slot, range.clock, range.end());
-            }
-        }
-        for &(slot, range) in deletes.iter().rev() {
-            structs.join_around(slot, range.clock, range.end());
-        }
-        structs.changes.deletes = deletes;
-        let touched = std::mem::take(&mut structs.changes.touched);
-        for &slot in &touched {
-            structs.join_new(slot);
-        }
-        structs.changes.touched = touched;
-        let cuts = std::mem::take(&mut structs.changes.cuts);
-        for &cut in cuts.iter().rev() {
-            structs.join_at(cut);
-        }
-        structs.changes.cuts = cuts;
-    }
 }
 
 impl Told {
     /// Adds what the changes of a closed transaction tell.
     fn add(&mut self, structs: &Structs) {
-        self.v1.extend(encode_changes::<EncoderV1>(structs));
-        self.v2.extend(encode_changes::<EncoderV2>(structs));
+        self.v1.extend(structs.encode_changes::<EncoderV1>());
+        self.v2.extend(structs.encode_changes::<EncoderV2>());
     }
 }
 
@@ -221,63 +194,6 @@ fn draw(seed: &mut u64) -> ClientId {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ClientId::new((mixed ^ (mixed >> 31)) >> 32).expect("32 bits are below 2^53")
-}
-
-impl Structs {
-    /// Joins the items of a deleted range with each other and their neighbors.
-    fn join_around(&mut self, slot: u32, clock: u32, end: u32) {
-        let clocks = &self.client(slot).clocks;
-        let last = clocks.find(end - 1);
-        let behind = clocks.next(last).unwrap_or(last);
-        self.join_down_to(slot, behind, clock);
-    }
-
-    /// Joins the items that a client got in this transaction with each other and the one before.
-    fn join_new(&mut self, slot: u32) {
-        let before = self.before(slot);
-        let client = self.client(slot);
-        if client.next == before {
-            return;
-        }
-        let first = self.items[client.clocks.get(client.clocks.find(before))].clock;
-        if let Some(last) = client.clocks.last() {
-            self.join_down_to(slot, last, first);
-        }
-    }
-
-    /// Tries to join each item with its left neighbor, from a place down to the item that holds a clock.
-    fn join_down_to(&mut self, slot: u32, mut place: Place, clock: u32) {
-        loop {
-            let clocks = &self.client(slot).clocks;
-            let start = self.items[clocks.get(place)].clock;
-            if start < clock || clocks.previous(place).is_none() {
-                return;
-            }
-            self.join_with_lefts(slot, place);
-            // What it became a part of is found again by the clock.
-            let clocks = &self.client(slot).clocks;
-            match clocks.previous(clocks.find(start)) {
-                Some(previous) => place = previous,
-                None => return,
-            }
-        }
-    }
-
-    /// Tries to join the item that starts at a cut with its right neighbor, then with its left one.
-    fn join_at(&mut self, cut: Ref) {
-        let clocks = &self.client(cut.slot).clocks;
-        let place = clocks.find(cut.clock);
-        if let Some(next) = clocks.next(place)
-            && self.join_with_lefts(cut.slot, next) > 1
-        {
-            return;
-        }
-        let clocks = &self.client(cut.slot).clocks;
-        let place = clocks.find(cut.clock);
-        if clocks.previous(place).is_some() {
-            self.join_with_lefts(cut.slot, place);
-        }
-    }
 }
 
 /// What a transaction changed, until the document changes again.
@@ -297,7 +213,7 @@ impl Commit<'_> {
     /// Where a remote edit had formats cleaned, it is that event and the cleaning's in one.
     pub fn update_v1(&self) -> Option<Vec<u8>> {
         match &self.doc.told {
-            None => encode_changes::<EncoderV1>(&self.doc.structs),
+            None => self.doc.structs.encode_changes::<EncoderV1>(),
             Some(told) => merge_v1(&slices(&told.v1)).ok(),
         }
     }
@@ -305,7 +221,7 @@ impl Commit<'_> {
     /// The changes as an update of the second format (`updateV2`); `None` if nothing changed.
     pub fn update_v2(&self) -> Option<Vec<u8>> {
         match &self.doc.told {
-            None => encode_changes::<EncoderV2>(&self.doc.structs),
+            None => self.doc.structs.encode_changes::<EncoderV2>(),
             Some(told) => merge_v2(&slices(&told.v2)).ok(),
         }
     }
@@ -350,24 +266,4 @@ impl Commit<'_> {
 
 fn slices(updates: &[Vec<u8>]) -> Vec<&[u8]> {
     updates.iter().map(Vec::as_slice).collect()
-}
-
-/// Encodes what the transaction that was closed last changed; `None` if that is nothing.
-fn encode_changes<E: Encoder>(structs: &Structs) -> Option<Vec<u8>> {
-    if structs.changes.deletes.is_empty() && structs.changes.touched.is_empty() {
-        return None;
-    }
-    let mut clients: Vec<(u32, u32)> =
-        structs.changes.touched.iter().map(|&slot| (slot, structs.before(slot))).collect();
-    clients.sort_unstable_by_key(|&(slot, _)| std::cmp::Reverse(structs.client(slot).id));
-    let mut encoder = E::default();
-    structs.write(&mut encoder, &clients);
-    let mut deletes = DeleteSet::default();
-    for (slot, ranges) in structs.changes.deletes_by_slot() {
-        for (_, range) in ranges {
-            deletes.add(structs.client(slot).id, range.clock, range.len);
-        }
-    }
-    write_deletes(&mut encoder, &deletes);
-    Some(encoder.finish())
 }

@@ -39,12 +39,68 @@ use std::borrow::Cow;
 
 use crate::read::{ReadError, Reader};
 use crate::utf16::{self, Place};
-use crate::write::{write_var_i64, write_var_signed, write_var_str, write_var_u64};
+use crate::write::{
+    Sink, var_u64_len, write_var_bytes, write_var_i64, write_var_signed, write_var_u64,
+};
+
+/// Bytes a column holds before it takes memory of its own: more than one edit writes.
+const NEAR: usize = 22;
+
+/// A column that is being written. An update of one edit has ten of them with a few bytes each, so these lie in the
+/// column itself.
+#[derive(Debug, Default)]
+struct Column {
+    len: usize,
+    near: [u8; NEAR],
+    /// All bytes, once they are more than `NEAR`.
+    far: Vec<u8>,
+}
+
+impl Column {
+    fn bytes(&self) -> &[u8] {
+        if self.len <= NEAR { &self.near[..self.len] } else { &self.far }
+    }
+
+    #[cold]
+    fn spill(&mut self) {
+        self.far.reserve(4 * NEAR);
+        self.far.extend_from_slice(&self.near[..self.len]);
+    }
+}
+
+impl Sink for Column {
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        if self.len < NEAR {
+            self.near[self.len] = byte;
+        } else {
+            if self.len == NEAR {
+                self.spill();
+            }
+            self.far.push(byte);
+        }
+        self.len += 1;
+    }
+
+    #[inline]
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        let end = self.len + bytes.len();
+        if end <= NEAR {
+            self.near[self.len..end].copy_from_slice(bytes);
+        } else {
+            if self.len <= NEAR {
+                self.spill();
+            }
+            self.far.extend_from_slice(bytes);
+        }
+        self.len = end;
+    }
+}
 
 /// Writes unsigned numbers, runs of equal ones as one.
 #[derive(Debug, Default)]
 pub struct UintOptRleWriter {
-    out: Vec<u8>,
+    out: Column,
     value: u64,
     count: u64,
 }
@@ -71,10 +127,11 @@ impl UintOptRleWriter {
         }
     }
 
-    /// Returns the column.
-    pub fn finish(mut self) -> Vec<u8> {
+    /// Ends the column; returns its bytes.
+    pub fn finish(&mut self) -> &[u8] {
         self.flush();
-        self.out
+        self.count = 0;
+        self.out.bytes()
     }
 }
 
@@ -108,7 +165,7 @@ impl<'a> UintOptRleReader<'a> {
 /// Writes numbers as differences, runs of equal differences as one.
 #[derive(Debug, Default)]
 pub struct IntDiffOptRleWriter {
-    out: Vec<u8>,
+    out: Column,
     value: i64,
     difference: i64,
     count: u64,
@@ -139,10 +196,11 @@ impl IntDiffOptRleWriter {
         }
     }
 
-    /// Returns the column.
-    pub fn finish(mut self) -> Vec<u8> {
+    /// Ends the column; returns its bytes.
+    pub fn finish(&mut self) -> &[u8] {
         self.flush();
-        self.out
+        self.count = 0;
+        self.out.bytes()
     }
 }
 
@@ -184,7 +242,7 @@ impl<'a> IntDiffOptRleReader<'a> {
 /// Writes bytes, runs of equal ones as one; the last run's count is left out.
 #[derive(Debug, Default)]
 pub struct RleWriter {
-    out: Vec<u8>,
+    out: Column,
     value: Option<u8>,
     count: u64,
 }
@@ -205,9 +263,9 @@ impl RleWriter {
         }
     }
 
-    /// Returns the column.
-    pub fn finish(self) -> Vec<u8> {
-        self.out
+    /// Ends the column; returns its bytes.
+    pub fn finish(&mut self) -> &[u8] {
+        self.out.bytes()
     }
 }
 
@@ -245,25 +303,49 @@ impl<'a> RleReader<'a> {
 /// Writes strings, joined, with their lengths in a column of their own.
 #[derive(Debug, Default)]
 pub struct StringWriter {
-    text: String,
+    text: Column,
     lengths: UintOptRleWriter,
 }
 
 impl StringWriter {
-    /// Adds a string.
+    /// Adds a string of so many UTF-16 units.
     #[inline]
-    pub fn write(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.lengths.write(utf16::len(text) as u64);
+    pub fn write(&mut self, text: &str, units: u64) {
+        self.text.extend_from_slice(text.as_bytes());
+        self.lengths.write(units);
     }
 
-    /// Returns the column.
-    pub fn finish(self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.text.len() + 16);
-        write_var_str(&mut out, &self.text);
-        out.extend_from_slice(&self.lengths.finish());
-        out
+    /// Ends the column; returns its parts: the joined strings, which take their length in front, and the lengths.
+    pub fn finish(&mut self) -> (&[u8], &[u8]) {
+        (self.text.bytes(), self.lengths.finish())
     }
+}
+
+/// Joins columns, each with its length in front, and what has no column behind them.
+///
+/// The strings stand behind `before` and before `after`.
+pub fn join(
+    before: &[&[u8]],
+    (text, lengths): (&[u8], &[u8]),
+    after: &[&[u8]],
+    rest: &[u8],
+) -> Vec<u8> {
+    let string_len = var_u64_len(text.len() as u64) + text.len() + lengths.len();
+    let framed = |len: usize| var_u64_len(len as u64) + len;
+    let columns: usize = before.iter().chain(after).map(|column| framed(column.len())).sum();
+    let mut out = Vec::with_capacity(1 + columns + framed(string_len) + rest.len());
+    out.push(0);
+    for column in before {
+        write_var_bytes(&mut out, column);
+    }
+    write_var_u64(&mut out, string_len as u64);
+    write_var_bytes(&mut out, text);
+    out.extend_from_slice(lengths);
+    for column in after {
+        write_var_bytes(&mut out, column);
+    }
+    out.extend_from_slice(rest);
+    out
 }
 
 /// Reads what [`StringWriter`] wrote.
@@ -342,6 +424,7 @@ impl<'a> StringReader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::write::write_var_str;
 
     #[test]
     fn numbers_come_back() {
@@ -355,8 +438,8 @@ mod tests {
                 diff.write(n);
             }
             let (uint, diff) = (uint.finish(), diff.finish());
-            let mut uint = UintOptRleReader::new(Reader::new(&uint));
-            let mut diff = IntDiffOptRleReader::new(Reader::new(&diff));
+            let mut uint = UintOptRleReader::new(Reader::new(uint));
+            let mut diff = IntDiffOptRleReader::new(Reader::new(diff));
             for &n in row {
                 assert_eq!(uint.read(), Ok(n));
                 assert_eq!(diff.read(), Ok(n));
@@ -374,7 +457,7 @@ mod tests {
         }
         let bytes = writer.finish();
         assert_eq!(bytes, [7, 1, 1]);
-        let mut reader = RleReader::new(Reader::new(&bytes));
+        let mut reader = RleReader::new(Reader::new(bytes));
         let read: Vec<_> = (0..5).map(|_| reader.read().unwrap()).collect();
         assert_eq!(read, [7, 7, 1, 1, 1]);
     }
@@ -383,9 +466,12 @@ mod tests {
     fn strings_come_back_and_a_cut_pair_is_two_replacements() {
         let mut writer = StringWriter::default();
         for text in ["a", "", "ö😀", "bc"] {
-            writer.write(text);
+            writer.write(text, utf16::len(text) as u64);
         }
-        let bytes = writer.finish();
+        let (text, lengths) = writer.finish();
+        let mut bytes = Vec::new();
+        write_var_str(&mut bytes, core::str::from_utf8(text).unwrap());
+        bytes.extend_from_slice(lengths);
         let mut reader = StringReader::new(Reader::new(&bytes)).unwrap();
         for (text, len) in [("a", 1), ("", 0), ("ö😀", 3), ("bc", 2)] {
             let (read, units) = reader.read().unwrap();

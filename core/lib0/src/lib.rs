@@ -19,4 +19,4 @@ pub mod columns;
 
 pub use any::Any;
 pub use read::{ReadError, Reader};
-pub use write::{write_var_bytes, write_var_i64, write_var_str, write_var_u64};
+pub use write::{Sink, write_var_bytes, write_var_i64, write_var_str, write_var_u64};
