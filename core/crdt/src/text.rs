@@ -269,8 +269,8 @@ impl Text {
         delta
     }
 
-    /// Deletes the marks of formats that say nothing, which old documents may have (`cleanupYTextFormatting`); returns
-    /// how many there were. What the text shows does not change.
+    /// Deletes marks of formats that say nothing, those that Yjs's `cleanupYTextFormatting` finds (of marks before the
+    /// first unit that shows, and no others); returns how many there were. What the text shows does not change.
     ///
     /// # Errors
     /// The text was deleted with its parent.

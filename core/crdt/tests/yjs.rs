@@ -24,6 +24,8 @@ mod json;
 mod map;
 #[path = "yjs/network.rs"]
 mod network;
+#[path = "yjs/random_text.rs"]
+mod random_text;
 #[path = "yjs/relative_positions.rs"]
 mod relative_positions;
 #[path = "yjs/snapshot.rs"]

@@ -1,9 +1,9 @@
 //! Arrays: Yjs's `y-array.tests.js`.
 
-use crdt::{Array, Error, New, Shared, Value};
+use crdt::{Any, Array, Doc, Error, New, Shared, Transaction, Value};
 use serde_json::{Value as Json, json};
 
-use crate::json::{content, doc, shown, values};
+use crate::json::{content, doc, events, values};
 use crate::network::{Edit, Network, edit_at_random};
 
 /// What the arrays of all replicas show.
@@ -60,7 +60,7 @@ fn the_length_follows_deletions_and_insertions_between_each_other() {
     let mut doc = doc(1);
     let array = doc.array("array");
     let mut transaction = doc.transact();
-    let replace = |transaction: &mut crdt::Transaction<'_>, index: u32| {
+    let replace = |transaction: &mut Transaction<'_>, index: u32| {
         for elements in [None, Some(json!([index]))] {
             match elements {
                 None => array.delete(transaction, index, 1).unwrap(),
@@ -87,7 +87,7 @@ fn the_length_follows_deletions_and_insertions_between_each_other() {
 fn an_index_past_the_end_is_refused_and_leaves_the_transaction_usable() {
     let mut doc = doc(0);
     let array = doc.array("");
-    let one = |doc: &mut crdt::Doc, index: u32, name: &str| {
+    let one = |doc: &mut Doc, index: u32, name: &str| {
         let mut transaction = doc.transact();
         array.insert(&mut transaction, index, vec![New::from(name)]).unwrap();
         transaction.commit();
@@ -251,20 +251,162 @@ fn maps_in_an_array_are_read_in_order() {
     assert_eq!(read, (0..10).map(f64::from).collect::<Vec<f64>>());
 }
 
-/// Changes the array of a replica at random and holds it against a model of plain JSON.
+/// Lets a replica hear what changes in its array.
+fn listen(network: &mut Network, at: usize) {
+    let array = network.array(at);
+    network.listen(at, |doc| doc.observe(array));
+}
+
+/// Takes what a replica heard, commit by commit.
+fn heard(network: &mut Network, at: usize) -> Json {
+    let heard = network.heard(at);
+    heard.iter().map(|heard| events(network.doc(at), heard)).collect()
+}
+
+/// The events of one commit that changed nothing but the elements of the observed array.
+fn changed(delta: Json) -> Json {
+    let mut event = json!({ "path": [] });
+    event["delta"] = delta;
+    json!([[event]])
+}
+
+#[test]
+fn each_insertion_and_deletion_is_heard() {
+    let mut network = Network::new(2, 10);
+    listen(&mut network, 0);
+    insert(&mut network, 0, 0, json!([0, 1, 2]));
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "insert": [0, 1, 2] }])));
+    delete(&mut network, 0, 0, 1);
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "delete": 1 }])));
+    delete(&mut network, 0, 0, 2);
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "delete": 2 }])));
+    network.converge();
+    assert_eq!(heard(&mut network, 0), json!([]));
+}
+
+#[test]
+fn who_hears_of_a_change_may_make_the_next() {
+    let mut network = Network::new(2, 11);
+    listen(&mut network, 0);
+    insert(&mut network, 0, 0, json!([0]));
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "insert": [0] }])));
+    insert(&mut network, 0, 1, json!([1]));
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "retain": 1 }, { "insert": [1] }])));
+    network.converge();
+    assert_eq!(arrays(&network), vec![json!([0, 1]); 2]);
+}
+
+#[test]
+fn a_shared_type_that_comes_and_goes_is_heard() {
+    let mut network = Network::new(2, 12);
+    let array = network.array(0);
+    listen(&mut network, 0);
+    network.edit(0, |transaction| array.insert(transaction, 0, vec![New::Array]));
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "insert": [[]] }])));
+    delete(&mut network, 0, 0, 1);
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "delete": 1 }])));
+    network.edit(0, |transaction| array.insert(transaction, 0, vec!["hi".into(), New::Map]));
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "insert": ["hi", {}] }])), "one event");
+    delete(&mut network, 0, 1, 1);
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "retain": 1 }, { "delete": 1 }])));
+    network.converge();
+}
+
+#[test]
+fn the_delta_says_what_came_and_went() {
+    let mut network = Network::new(2, 13);
+    let array = network.array(0);
+    listen(&mut network, 0);
+    network.edit(0, |transaction| {
+        array.insert(transaction, 0, vec![New::Array, 4.into(), "dtrn".into()])
+    });
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "insert": [[], 4, "dtrn"] }])));
+    delete(&mut network, 0, 0, 2);
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "delete": 2 }])));
+    insert(&mut network, 0, 1, json!([0.1]));
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "retain": 1 }, { "insert": [0.1] }])));
+    network.converge();
+}
+
+#[test]
+fn events_of_outer_types_come_before_those_of_inner_ones() {
+    let mut network = Network::new(2, 14);
+    let array = network.array(0);
+    network.listen(0, |doc| doc.observe_deep(array));
+    network.edit(0, |transaction| array.insert(transaction, 0, vec![New::Map]));
+    let map = array.get(network.doc(0), 0).unwrap().as_map().unwrap();
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "insert": [{}] }])));
+    network.edit(0, |transaction| {
+        map.insert(transaction, "a", "a")?;
+        array.insert(transaction, 0, vec![0.into()])
+    });
+    // The inner one's path is where it is after the insertion before it.
+    let expected = json!([[
+        { "path": [], "delta": [{ "insert": [0] }] },
+        { "path": [1], "keys": { "a": { "action": "add" } } },
+    ]]);
+    assert_eq!(heard(&mut network, 0), expected);
+}
+
+#[test]
+fn the_path_counts_elements_not_items() {
+    let mut doc = doc(1);
+    let root = doc.map("");
+    let mut transaction = doc.transact();
+    let array = root.insert_array(&mut transaction, "my-array").unwrap();
+    transaction.commit();
+    let mut transaction = doc.transact();
+    let elements = vec!["a".into(), "b".into(), "c".into(), New::Map];
+    array.push(&mut transaction, elements).unwrap();
+    transaction.commit();
+    let watch = doc.observe_deep(root);
+    let map = array.get(&doc, 3).unwrap().as_map().unwrap();
+    let mut transaction = doc.transact();
+    map.insert(&mut transaction, "hello", "world").unwrap();
+    let commit = transaction.commit();
+    let expected = json!([{ "path": ["my-array", 3], "keys": { "hello": { "action": "add" } } }]);
+    assert_eq!(events(commit.doc(), commit.events(watch)), expected);
+}
+
+#[test]
+fn a_type_made_in_the_transaction_has_no_event_of_its_own() {
+    let mut network = Network::new(2, 15);
+    let array = network.array(0);
+    network.listen(0, |doc| doc.observe_deep(array));
+    network.edit(0, |transaction| {
+        array.insert(transaction, 0, vec![New::Map])?;
+        let map = array.get(transaction.doc(), 0).unwrap().as_map().unwrap();
+        map.insert(transaction, "tst", 42)
+    });
+    assert_eq!(heard(&mut network, 0), changed(json!([{ "insert": [{ "tst": 42 }] }])));
+}
+
+#[test]
+fn the_target_of_an_event_is_the_array_whoever_changed_it() {
+    let mut network = Network::new(3, 16);
+    let target = Shared::from(network.array(0));
+    listen(&mut network, 0);
+    for at in 0..3 {
+        insert(&mut network, at, 0, json!(["stuff"]));
+        network.deliver_all();
+        let [heard] = &network.heard(0)[..] else { panic!("one commit") };
+        let [event] = &heard[..] else { panic!("one event") };
+        assert_eq!(event.target, target, "by replica {at}");
+    }
+    network.converge();
+}
+
+/// Changes the array of a replica and holds it against a model.
 fn against_a_model(
     network: &mut Network,
     at: usize,
-    change: impl FnOnce(&mut crdt::Transaction<'_>, Array, &mut Vec<Json>) -> Result<(), Error>,
+    change: impl FnOnce(&mut Transaction<'_>, Array, &mut Vec<Value>) -> Result<(), Error>,
 ) {
     let array = network.array(at);
-    let show = |doc: &crdt::Doc| -> Vec<Json> {
-        array.read(doc).iter().map(|element| shown(doc, element)).collect()
-    };
     network.edit(at, |transaction| {
-        let mut model = show(transaction.doc());
+        let mut model = array.read(transaction.doc());
         change(transaction, array, &mut model)?;
-        assert_eq!(show(transaction.doc()), model);
+        assert!(array.read(transaction.doc()) == model, "the array differs from its model");
         assert_eq!(array.len(transaction.doc()) as usize, model.len());
         Ok(())
     });
@@ -280,9 +422,10 @@ fn insert_numbers(network: &mut Network, at: usize) {
     let index = place(network, at);
     let (number, count) = (network.random.below(1 << 30), 1 + network.random.below(4));
     against_a_model(network, at, |transaction, array, model| {
-        let elements = vec![json!(number); count as usize];
-        model.splice(index as usize..index as usize, elements.clone());
-        array.insert(transaction, index, values(Json::Array(elements)))
+        let elements = vec![Any::from(number); count as usize];
+        let shown = elements.iter().cloned().map(Value::Any);
+        model.splice(index as usize..index as usize, shown);
+        array.insert(transaction, index, elements.into_iter().map(New::Any).collect())
     });
 }
 
@@ -290,11 +433,14 @@ fn insert_array(network: &mut Network, at: usize) {
     let index = place(network, at);
     against_a_model(network, at, |transaction, array, model| {
         array.insert(transaction, index, vec![New::Array])?;
-        let Some(Value::Shared(Shared::Array(inner))) = array.get(transaction.doc(), index) else {
-            panic!("an array was inserted")
+        let element = array.get(transaction.doc(), index).unwrap();
+        let Value::Shared(Shared::Array(inner)) = element else {
+            panic!("{element:?} is no array")
         };
-        model.insert(index as usize, json!([1, 2, 3, 4]));
-        inner.insert(transaction, 0, values(json!([1, 2, 3, 4])))
+        model.insert(index as usize, element);
+        inner.insert(transaction, 0, values(json!([1, 2, 3, 4])))?;
+        assert_eq!(content(transaction.doc(), inner), json!([1, 2, 3, 4]));
+        Ok(())
     });
 }
 
@@ -302,11 +448,13 @@ fn insert_map(network: &mut Network, at: usize) {
     let index = place(network, at);
     against_a_model(network, at, |transaction, array, model| {
         array.insert(transaction, index, vec![New::Map])?;
-        let map = array.get(transaction.doc(), index).unwrap().as_map().unwrap();
-        for number in [42.0, 43.0, 44.0] {
+        let element = array.get(transaction.doc(), index).unwrap();
+        let map = element.as_map().unwrap();
+        model.insert(index as usize, element);
+        for number in [42, 43, 44] {
             map.insert(transaction, "someprop", number)?;
         }
-        model.insert(index as usize, json!({ "someprop": 44 }));
+        assert_eq!(content(transaction.doc(), map), json!({ "someprop": 44 }));
         Ok(())
     });
 }
@@ -314,8 +462,8 @@ fn insert_map(network: &mut Network, at: usize) {
 fn insert_null(network: &mut Network, at: usize) {
     let index = place(network, at);
     against_a_model(network, at, |transaction, array, model| {
-        model.insert(index as usize, Json::Null);
-        array.insert(transaction, index, values(json!([null])))
+        model.insert(index as usize, Value::Any(Any::Null));
+        array.insert(transaction, index, vec![New::Any(Any::Null)])
     });
 }
 
@@ -337,12 +485,14 @@ fn delete_some(network: &mut Network, at: usize) {
         let Some(Value::Shared(Shared::Array(inner))) = array.get(transaction.doc(), index) else {
             return Ok(());
         };
+        let mut expected = inner.read(transaction.doc());
         let len = inner.len(transaction.doc());
         let first = first.min(len);
         let count = count.min(len - first);
-        let expected = model[index as usize].as_array_mut().unwrap();
         expected.drain(first as usize..(first + count) as usize);
-        inner.delete(transaction, first, count)
+        inner.delete(transaction, first, count)?;
+        assert_eq!(inner.read(transaction.doc()), expected);
+        Ok(())
     });
 }
 

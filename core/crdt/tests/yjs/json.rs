@@ -1,6 +1,9 @@
 //! What documents show, and what is put into them, in JSON: so that a test reads as what it expects.
 
-use crdt::{Any, ClientId, Delta, Doc, Inserted, New, Object, Options, Shared, Text, Value};
+use crdt::{
+    Any, ClientId, Delta, Doc, Event, Inserted, KeyChange, New, Object, Options, PathStep, Shared,
+    Text, Value,
+};
 use serde_json::{Value as Json, json};
 
 /// A document of a client, which collects what is deleted.
@@ -147,4 +150,35 @@ pub(crate) fn delta_json(doc: &Doc, steps: &[Delta]) -> Json {
 /// The hexadecimal digits of bytes.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+/// Events as JSON: the path to what changed, and how its elements or text and its keys did, where they did.
+pub(crate) fn events(doc: &Doc, events: &[Event]) -> Json {
+    let event = |event: &Event| {
+        let step = |step: &PathStep| match step {
+            PathStep::Key(key) => json!(**key),
+            PathStep::Index(index) => json!(index),
+        };
+        let mut json = json!({ "path": event.path.iter().map(step).collect::<Json>() });
+        if !event.delta.is_empty() {
+            json["delta"] = delta_json(doc, &event.delta);
+        }
+        if !event.keys.is_empty() {
+            let keys = event.keys.iter().map(|(key, change)| {
+                let change = match change {
+                    KeyChange::Added => json!({ "action": "add" }),
+                    KeyChange::Updated(old) => {
+                        json!({ "action": "update", "oldValue": shown(doc, old) })
+                    }
+                    KeyChange::Removed(old) => {
+                        json!({ "action": "delete", "oldValue": shown(doc, old) })
+                    }
+                };
+                (key.to_string(), change)
+            });
+            json["keys"] = Json::Object(keys.collect());
+        }
+        json
+    };
+    events.iter().map(event).collect()
 }

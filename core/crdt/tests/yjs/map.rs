@@ -1,9 +1,9 @@
 //! Maps: Yjs's `y-map.tests.js`.
 
-use crdt::{Any, Doc, New, Value};
+use crdt::{Any, Doc, New, Shared, Value};
 use serde_json::{Value as Json, json};
 
-use crate::json::{any, content, doc, shown};
+use crate::json::{any, content, doc, events, shown};
 use crate::network::{Edit, Network, edit_at_random};
 
 /// What the maps of all replicas show.
@@ -272,6 +272,204 @@ fn removing_the_value_that_wins_over_three_others_leaves_none() {
     network.deliver_all();
     for at in 0..4 {
         assert_eq!(get(&network, at, "stuff"), None);
+    }
+    network.converge();
+}
+
+/// Takes what a replica heard, commit by commit.
+fn heard(network: &mut Network, at: usize) -> Json {
+    let heard = network.heard(at);
+    heard.iter().map(|heard| events(network.doc(at), heard)).collect()
+}
+
+/// Lets a replica hear what changes in its map.
+fn listen(network: &mut Network, at: usize) {
+    let map = network.map(at);
+    network.listen(at, |doc| doc.observe(map));
+}
+
+/// The events of one commit that changed nothing but these keys of the observed map.
+fn changed(keys: Json) -> Json {
+    let mut event = json!({ "path": [] });
+    event["keys"] = keys;
+    json!([[event]])
+}
+
+#[test]
+fn events_are_of_their_commit_alone() {
+    let mut doc = doc(1);
+    let map = doc.map("");
+    let watch = doc.observe(map);
+    let mut set = |key: &str| {
+        let mut transaction = doc.transact();
+        if !key.is_empty() {
+            map.insert(&mut transaction, key, 1).unwrap();
+        }
+        let commit = transaction.commit();
+        (commit.events(watch).to_vec(), events(commit.doc(), commit.events(watch)))
+    };
+    let (first, shown) = set("a");
+    assert_eq!(shown, json!([{ "path": [], "keys": { "a": { "action": "add" } } }]));
+    let (_, shown) = set("b");
+    assert_eq!(shown, json!([{ "path": [], "keys": { "b": { "action": "add" } } }]));
+    let (_, shown) = set("");
+    assert_eq!(shown, json!([]));
+    // What was taken from an earlier commit says what it did.
+    assert_eq!(events(&doc, &first), json!([{ "path": [], "keys": { "a": { "action": "add" } } }]));
+}
+
+#[test]
+fn a_map_set_below_the_observed_one_is_the_same_everywhere() {
+    let mut network = Network::new(4, 14);
+    let map = network.map(1);
+    network.edit(1, |transaction| map.insert_map(transaction, "map"));
+    network.listen(1, |doc| doc.observe_deep(map));
+    network.deliver_all();
+    let mut told = Vec::new();
+    for at in [3, 2] {
+        let inner = network.map(at).get(network.doc(at), "map").unwrap().as_map().unwrap();
+        network.edit(at, |transaction| inner.insert_map(transaction, "deepmap"));
+        network.deliver_all();
+        told.push(heard(&mut network, 1));
+    }
+    let key = |change: Json| json!([[{ "path": ["map"], "keys": { "deepmap": change } }]]);
+    let update = json!({ "action": "update", "oldValue": {} });
+    assert_eq!(told, [key(json!({ "action": "add" })), key(update)]);
+    // The one that the last replica set is the one that each has: what it is given, all show.
+    let inner = map.get(network.doc(1), "map").unwrap().as_map().unwrap();
+    let deep = inner.get(network.doc(1), "deepmap").unwrap().as_map().unwrap();
+    network.edit(1, |transaction| deep.insert(transaction, "by", 1));
+    network.deliver_all();
+    assert_eq!(maps(&network), vec![json!({ "map": { "deepmap": { "by": 1 } } }); 4]);
+    network.converge();
+}
+
+#[test]
+fn each_change_below_is_heard_with_its_path() {
+    let mut network = Network::new(2, 15);
+    let map = network.map(0);
+    network.listen(0, |doc| doc.observe_deep(map));
+    let inner = network.edit(0, |transaction| map.insert_map(transaction, "map"));
+    let array = network.edit(0, |transaction| inner.insert_array(transaction, "array"));
+    network.edit(0, |transaction| array.insert(transaction, 0, vec!["content".into()]));
+    let added = json!({ "action": "add" });
+    let expected = json!([
+        [{ "path": [], "keys": { "map": added } }],
+        [{ "path": ["map"], "keys": { "array": added } }],
+        [{ "path": ["map", "array"], "delta": [{ "insert": ["content"] }] }],
+    ]);
+    assert_eq!(heard(&mut network, 0), expected);
+    network.converge();
+}
+
+#[test]
+fn a_key_that_is_set_comes_before_the_text_beside_it() {
+    let mut network = Network::new(2, 16);
+    let map = network.map(0);
+    let inner = network.edit(0, |transaction| map.insert_map(transaction, "map"));
+    let text = network.edit(0, |transaction| {
+        let text = inner.insert_text(transaction, "text1")?;
+        text.insert(transaction, 0, "initial")?;
+        Ok(text)
+    });
+    network.listen(0, |doc| doc.observe_deep(map));
+    network.edit(0, |transaction| {
+        text.insert(transaction, 0, "post-")?;
+        inner.insert_text(transaction, "text2")?.insert(transaction, 0, "new")
+    });
+    let expected = json!([[
+        { "path": ["map"], "keys": { "text2": { "action": "add" } } },
+        { "path": ["map", "text1"], "delta": [{ "insert": "post-" }] },
+    ]]);
+    assert_eq!(heard(&mut network, 0), expected);
+    network.converge();
+}
+
+#[test]
+fn a_key_is_heard_to_be_added_updated_and_removed() {
+    let mut network = Network::new(2, 17);
+    let map = network.map(0);
+    listen(&mut network, 0);
+    set(&mut network, 0, "stuff", 4);
+    assert_eq!(heard(&mut network, 0), changed(json!({ "stuff": { "action": "add" } })));
+    set(&mut network, 0, "stuff", New::Array);
+    let update = json!({ "stuff": { "action": "update", "oldValue": 4 } });
+    assert_eq!(heard(&mut network, 0), changed(update));
+    set(&mut network, 0, "stuff", 5);
+    let update = json!({ "stuff": { "action": "update", "oldValue": [] } });
+    assert_eq!(heard(&mut network, 0), changed(update));
+    remove(&mut network, 0, "stuff");
+    let heard = network.heard(0);
+    assert_eq!(heard[0][0].target, Shared::from(map));
+    let removal =
+        json!([{ "path": [], "keys": { "stuff": { "action": "delete", "oldValue": 5 } } }]);
+    assert_eq!(events(network.doc(0), &heard[0]), removal);
+    network.converge();
+}
+
+#[test]
+fn clearing_removes_each_key() {
+    let mut network = Network::new(2, 18);
+    set(&mut network, 0, "stuff", 4);
+    set(&mut network, 0, "otherstuff", New::Array);
+    listen(&mut network, 0);
+    clear(&mut network, 0);
+    let expected = json!({
+        "stuff": { "action": "delete", "oldValue": 4 },
+        "otherstuff": { "action": "delete", "oldValue": [] },
+    });
+    assert_eq!(heard(&mut network, 0), changed(expected));
+    network.converge();
+}
+
+#[test]
+fn of_several_changes_in_one_transaction_the_first_value_and_the_last_count() {
+    let mut network = Network::new(2, 19);
+    let map = network.map(0);
+    listen(&mut network, 0);
+    let mut told = Vec::new();
+    let steps: [&[(&str, Option<u32>)]; 6] = [
+        &[("a", Some(1))],
+        &[("a", Some(2))],
+        &[("a", Some(3)), ("a", Some(4))],
+        &[("b", Some(1)), ("b", Some(2))],
+        &[("c", Some(1)), ("c", None)],
+        &[("d", Some(1)), ("d", Some(2))],
+    ];
+    for step in steps {
+        network.edit(0, |transaction| {
+            for (key, value) in step {
+                match value {
+                    Some(value) => map.insert(transaction, key, *value)?,
+                    None => assert!(map.remove(transaction, key)),
+                }
+            }
+            Ok(())
+        });
+        told.push(heard(&mut network, 0));
+    }
+    let update = |old: u32| changed(json!({ "a": { "action": "update", "oldValue": old } }));
+    let add = |key: &str| changed(json!({ key: { "action": "add" } }));
+    // A key that came and went is an event that says nothing.
+    let nothing = json!([[{ "path": [] }]]);
+    assert_eq!(told, [add("a"), update(1), update(2), add("b"), nothing, add("d")]);
+    network.converge();
+}
+
+#[test]
+fn the_target_of_an_event_has_the_new_value_whoever_set_it() {
+    let mut network = Network::new(3, 20);
+    listen(&mut network, 0);
+    for at in 0..2 {
+        set(&mut network, at, "stuff", u32::try_from(at).unwrap() + 2);
+        network.deliver_all();
+        let [heard] = &network.heard(0)[..] else { panic!("one commit") };
+        let [event] = &heard[..] else { panic!("one event") };
+        let Shared::Map(target) = event.target else { panic!("{:?}", event.target) };
+        let keys: Vec<&str> = event.keys.iter().map(|(key, _)| &**key).collect();
+        assert_eq!(keys, ["stuff"]);
+        let value = target.get(network.doc(0), keys[0]).unwrap();
+        assert_eq!(shown(network.doc(0), &value), json!(at + 2));
     }
     network.converge();
 }

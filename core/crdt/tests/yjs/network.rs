@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use crdt::{
-    Array, ClientId, Commit, Doc, Error, Map, Options, Origin, StateVector, Text, Transaction,
-    UndoManager, Xml, update,
+    Array, ClientId, Commit, Doc, Error, Event, Map, Observer, Options, Origin, StateVector, Text,
+    Transaction, UndoManager, Xml, update,
 };
 use serde_json::{Value as Json, json};
 
@@ -79,10 +79,28 @@ struct Replica {
     /// All update events of this replica so far, of its own edits and of others'.
     told_v1: Vec<Vec<u8>>,
     told_v2: Vec<Vec<u8>>,
+    observer: Option<Observer>,
+    /// For each commit that had any, the events of the observer.
+    heard: Vec<Vec<Event>>,
     array: Array,
     map: Map,
     text: Text,
     xml: Xml,
+}
+
+/// What a commit tells: update events in both formats, and the events of an observer.
+#[derive(Debug)]
+struct Told {
+    v1: Vec<Vec<u8>>,
+    v2: Vec<Vec<u8>>,
+    events: Vec<Event>,
+}
+
+impl Told {
+    fn of(commit: &Commit<'_>, observer: Option<Observer>) -> Self {
+        let events = observer.map_or_else(Vec::new, |observer| commit.events(observer).to_vec());
+        Self { v1: commit.events_v1(), v2: commit.events_v2(), events }
+    }
 }
 
 /// Replicas 0, 1, 2, ..., whose client ids are their numbers.
@@ -106,7 +124,19 @@ impl Network {
             let (text, xml) = (doc.text("text"), doc.xml("xml"));
             let inbox = vec![VecDeque::new(); replicas];
             let (told_v1, told_v2) = (Vec::new(), Vec::new());
-            Replica { doc, online: true, inbox, told_v1, told_v2, array, map, text, xml }
+            Replica {
+                doc,
+                online: true,
+                inbox,
+                told_v1,
+                told_v2,
+                observer: None,
+                heard: Vec::new(),
+                array,
+                map,
+                text,
+                xml,
+            }
         };
         Self { replicas: (0..replicas).map(replica).collect(), random: Random::new(seed) }
     }
@@ -172,15 +202,30 @@ impl Network {
         at: usize,
         change: impl FnOnce(&mut Doc) -> Option<Commit<'_>>,
     ) -> bool {
-        let Some(commit) = change(&mut self.replicas[at].doc) else { return false };
-        let told = (commit.events_v1(), commit.events_v2());
+        let replica = &mut self.replicas[at];
+        let Some(commit) = change(&mut replica.doc) else { return false };
+        let told = Told::of(&commit, replica.observer);
         self.tell(at, told, 0);
         true
     }
 
-    /// Keeps the update events of a replica, and sends the others those from the `own` one on.
-    fn tell(&mut self, at: usize, (v1, v2): (Vec<Vec<u8>>, Vec<Vec<u8>>), own: usize) {
-        for (number, (v1, v2)) in v1.into_iter().zip(v2).enumerate() {
+    /// Lets a replica keep the events of an observer.
+    pub(crate) fn listen(&mut self, at: usize, observe: impl FnOnce(&mut Doc) -> Observer) {
+        let replica = &mut self.replicas[at];
+        replica.observer = Some(observe(&mut replica.doc));
+    }
+
+    /// Takes what a replica heard: for each commit that had any, its events.
+    pub(crate) fn heard(&mut self, at: usize) -> Vec<Vec<Event>> {
+        std::mem::take(&mut self.replicas[at].heard)
+    }
+
+    /// Keeps what a commit of a replica told, and sends the others its updates from the `own` one on.
+    fn tell(&mut self, at: usize, told: Told, own: usize) {
+        if !told.events.is_empty() {
+            self.replicas[at].heard.push(told.events);
+        }
+        for (number, (v1, v2)) in told.v1.into_iter().zip(told.v2).enumerate() {
             if self.replicas[at].online && number >= own {
                 let first = self.random.chance(50);
                 let message = if first {
@@ -278,7 +323,7 @@ impl Network {
         }
         let commit = transaction.commit();
         // What came from elsewhere is not passed on; that formats were cleaned after it, nobody else tells.
-        let told = (commit.events_v1(), commit.events_v2());
+        let told = Told::of(&commit, replica.observer);
         self.tell(to, told, 1);
         true
     }

@@ -1,9 +1,9 @@
 //! XML: Yjs's `y-xml.tests.js`.
 
-use crdt::{Any, New, Shared, Value};
-use serde_json::json;
+use crdt::{Any, Error, New, Shared, Transaction, Value};
+use serde_json::{Value as Json, json};
 
-use crate::json::{delta, doc, steps};
+use crate::json::{delta, doc, events, steps};
 use crate::network::Network;
 
 /// An attribute of the XML of a replica.
@@ -44,6 +44,67 @@ fn an_attribute_is_set_and_removed_everywhere() {
     network.deliver_all();
     assert_eq!(attribute(&network, 1, "height"), None);
     network.converge();
+}
+
+#[test]
+fn attributes_and_children_that_change_are_heard_everywhere() {
+    let mut network = Network::new(2, 2);
+    let xml = network.xml(0);
+    for at in 0..2 {
+        let xml = network.xml(at);
+        network.listen(at, |doc| doc.observe(xml));
+    }
+    let mut edit = |edit: &dyn Fn(&mut Transaction<'_>) -> Result<(), Error>, expected: Json| {
+        network.edit(0, edit);
+        for at in 0..2 {
+            network.deliver_all();
+            let heard = network.heard(at);
+            let heard: Json = heard.iter().map(|heard| events(network.doc(at), heard)).collect();
+            assert_eq!(heard, json!([[expected]]), "replica {at}");
+        }
+    };
+    edit(
+        &|transaction| xml.set_attribute(transaction, "key", "value"),
+        json!({ "path": [], "keys": { "key": { "action": "add" } } }),
+    );
+    edit(
+        &|transaction| {
+            assert!(xml.remove_attribute(transaction, "key"));
+            Ok(())
+        },
+        json!({ "path": [], "keys": { "key": { "action": "delete", "oldValue": "value" } } }),
+    );
+    edit(
+        &|transaction| {
+            xml.insert(transaction, 0, vec![New::XmlText])?;
+            let child = xml.get(transaction.doc(), 0);
+            let Some(Value::Shared(Shared::Text(text))) = child else {
+                panic!("{child:?} is no text")
+            };
+            text.insert(transaction, 0, "some text")
+        },
+        json!({ "path": [], "delta": [{ "insert": ["some text"] }] }),
+    );
+    edit(
+        &|transaction| xml.delete(transaction, 0, 1),
+        json!({ "path": [], "delta": [{ "delete": 1 }] }),
+    );
+    network.converge();
+}
+
+#[test]
+fn a_text_has_attributes_as_a_whole() {
+    let mut doc = doc(1);
+    let text = doc.text("");
+    let watch = doc.observe(text);
+    let mut transaction = doc.transact();
+    text.set_attribute(&mut transaction, "test", 42).unwrap();
+    let commit = transaction.commit();
+    let expected = json!([{ "path": [], "keys": { "test": { "action": "add" } } }]);
+    assert_eq!(events(commit.doc(), commit.events(watch)), expected);
+    assert_eq!(text.attribute(&doc, "test"), Some(Value::Any(Any::from(42))));
+    assert_eq!(text.attribute(&doc, "other"), None);
+    assert_eq!(delta(&doc, text), json!([]), "they are no formats");
 }
 
 #[test]
