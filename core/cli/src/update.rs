@@ -13,11 +13,28 @@ use crate::say;
 /// Larger files are no updates of ours.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// An update in the first format, and what it was in.
+/// An update that was read and checked.
 struct Read {
-    v1: Vec<u8>,
+    bytes: Vec<u8>,
     format: Format,
-    bytes: usize,
+}
+
+impl Read {
+    /// The update in a format; handed on as it is if it is in that already.
+    fn into_format(self, to: Format) -> anyhow::Result<Vec<u8>> {
+        Ok(match (self.format, to) {
+            (Format::V1, Format::V2) => update::v1_to_v2(&self.bytes)?,
+            (Format::V2, Format::V1) => update::v2_to_v1(&self.bytes)?,
+            _ => self.bytes,
+        })
+    }
+
+    fn state_vector(&self) -> anyhow::Result<StateVector> {
+        Ok(match self.format {
+            Format::V1 => update::state_vector_v1(&self.bytes)?,
+            Format::V2 => update::state_vector_v2(&self.bytes)?,
+        })
+    }
 }
 
 pub(crate) fn run(command: Update) -> anyhow::Result<()> {
@@ -31,18 +48,26 @@ pub(crate) fn run(command: Update) -> anyhow::Result<()> {
         Update::Merge { files, output, to } => {
             let updates = files
                 .iter()
-                .map(|file| read(file, None).map(|read| read.v1))
+                .map(|file| read(file, None)?.into_format(to))
                 .collect::<anyhow::Result<Vec<_>>>()?;
             let updates: Vec<&[u8]> = updates.iter().map(Vec::as_slice).collect();
-            write(&output, &update::merge_v1(&updates)?, to)
+            let merged = match to {
+                Format::V1 => update::merge_v1(&updates)?,
+                Format::V2 => update::merge_v2(&updates)?,
+            };
+            write(&output, &merged)
         }
         Update::Diff { file, than, output, to } => {
-            let (more, less) = (read(&file, None)?, read(&than, None)?);
-            let known: StateVector = update::state_vector_v1(&less.v1)?;
-            write(&output, &update::diff_v1(&more.v1, &known)?, to)
+            let known = read(&than, None)?.state_vector()?;
+            let more = read(&file, None)?.into_format(to)?;
+            let rest = match to {
+                Format::V1 => update::diff_v1(&more, &known)?,
+                Format::V2 => update::diff_v2(&more, &known)?,
+            };
+            write(&output, &rest)
         }
         Update::Convert { file, output, to, format } => {
-            write(&output, &read(&file, format)?.v1, to)
+            write(&output, &read(&file, format)?.into_format(to)?)
         }
     }
 }
@@ -56,52 +81,54 @@ fn read(file: &Path, format: Option<Format>) -> anyhow::Result<Read> {
     } else {
         RealDisk.read(file, MAX_BYTES).with_context(|| format!("{name} cannot be read"))?
     };
-    let v1 = |bytes: &[u8]| update::check_v1(bytes).map(|()| bytes.to_vec());
-    let (v1, format) = match format {
-        Some(Format::V1) => (v1(&bytes).map_err(anyhow::Error::from), Format::V1),
-        Some(Format::V2) => (update::v2_to_v1(&bytes).map_err(anyhow::Error::from), Format::V2),
+    let check = |format| match format {
+        Format::V1 => update::check_v1(&bytes),
+        Format::V2 => update::check_v2(&bytes),
+    };
+    let format = match format {
+        Some(format) => {
+            check(format).with_context(|| format!("{name} is no update of this format"))?;
+            format
+        }
         // An update of one format is hardly ever one of the other: the lengths do not come out.
-        None => match (v1(&bytes), update::v2_to_v1(&bytes)) {
-            (Ok(v1), _) => (Ok(v1), Format::V1),
-            (Err(_), Ok(v1)) => (Ok(v1), Format::V2),
+        None => match (check(Format::V1), check(Format::V2)) {
+            (Ok(()), _) => Format::V1,
+            (Err(_), Ok(())) => Format::V2,
             (Err(first), Err(second)) => {
                 bail!("{name} is no Yjs update: read as V1: {first}; read as V2: {second}")
             }
         },
     };
-    let v1 = v1.with_context(|| format!("{name} is no update of this format"))?;
-    Ok(Read { v1, format, bytes: bytes.len() })
+    Ok(Read { bytes, format })
 }
 
-fn write(output: &Path, v1: &[u8], to: Format) -> anyhow::Result<()> {
-    let bytes = match to {
-        Format::V1 => v1.to_vec(),
-        Format::V2 => update::v1_to_v2(v1)?,
-    };
+fn write(output: &Path, update: &[u8]) -> anyhow::Result<()> {
     if output == Path::new("-") {
-        return Ok(say::bytes(&bytes)?);
+        return Ok(say::bytes(update)?);
     }
     let path = std::path::absolute(output)?;
-    replace(&RealDisk, &path, &bytes)
+    replace(&RealDisk, &path, update)
         .with_context(|| format!("{} cannot be written", output.display()))
 }
 
 fn document(read: &Read) -> anyhow::Result<Doc> {
     let client = ClientId::new(0).context("a client")?;
     let mut doc = Doc::new(client, Options { gc: false, ..Options::default() });
-    doc.apply_v1(&read.v1)?;
+    match read.format {
+        Format::V1 => doc.apply_v1(&read.bytes)?,
+        Format::V2 => doc.apply_v2(&read.bytes)?,
+    };
     Ok(doc)
 }
 
 fn info(read: &Read) -> anyhow::Result<()> {
     let doc = document(read)?;
-    let format = match read.format {
-        Format::V1 => "V1",
-        Format::V2 => "V2",
+    let (format, held) = match read.format {
+        Format::V1 => ("V1", update::info_v1(&read.bytes)?),
+        Format::V2 => ("V2", update::info_v2(&read.bytes)?),
     };
     say::result(&format!("format   {format}"));
-    say::result(&format!("bytes    {}", read.bytes));
-    let held = update::info_v1(&read.v1)?;
+    say::result(&format!("bytes    {}", read.bytes.len()));
     say::result(&format!("clients  {}", held.clients.len()));
     for (client, first, end, structs) in &held.clients {
         say::result(&format!("client   {} {first}..{end} in {structs} structs", client.get()));

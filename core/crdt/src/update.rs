@@ -90,6 +90,15 @@ pub fn check_v1(update: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks an update of the second format without applying it.
+///
+/// # Errors
+/// The update is malformed.
+pub fn check_v2(update: &[u8]) -> Result<(), Error> {
+    Update::read::<DecoderV2<'_>>(update)?;
+    Ok(())
+}
+
 /// How much an update holds, for people and tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
