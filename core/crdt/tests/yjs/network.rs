@@ -341,6 +341,26 @@ impl Network {
         self.deliver_all();
     }
 
+    /// Makes random edits while replicas lose touch, find together again, and read now and then.
+    pub(crate) fn edit_at_random(&mut self, edits: usize, kinds: &[Edit]) {
+        for _ in 0..edits {
+            if self.random.chance(3) {
+                if self.random.chance(50) {
+                    self.disconnect_one();
+                } else {
+                    self.connect_one();
+                }
+            } else if self.random.chance(2) {
+                self.deliver_all();
+            } else if self.random.chance(50) {
+                self.deliver_one();
+            }
+            let at = self.random.below(u32::try_from(self.len()).unwrap()) as usize;
+            let edit = *self.random.pick(kinds);
+            edit(self, at);
+        }
+    }
+
     /// What a replica shows.
     pub(crate) fn shown(&self, at: usize) -> Json {
         let replica = &self.replicas[at];
@@ -405,22 +425,7 @@ pub(crate) type Edit = fn(&mut Network, usize);
 #[track_caller]
 pub(crate) fn edit_at_random(seed: u64, edits: usize, kinds: &[Edit]) -> Network {
     let mut network = Network::new(5, seed);
-    for _ in 0..edits {
-        if network.random.chance(3) {
-            if network.random.chance(50) {
-                network.disconnect_one();
-            } else {
-                network.connect_one();
-            }
-        } else if network.random.chance(2) {
-            network.deliver_all();
-        } else if network.random.chance(50) {
-            network.deliver_one();
-        }
-        let at = network.random.below(5) as usize;
-        let edit = *network.random.pick(kinds);
-        edit(&mut network, at);
-    }
+    network.edit_at_random(edits, kinds);
     network.converge();
     network
 }

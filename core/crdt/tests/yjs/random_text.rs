@@ -1,9 +1,11 @@
 //! Texts edited at random: the rest of Yjs's `y-text.tests.js`.
 
-use crdt::{Any, Delta, Doc, Error, Inserted, New, Object, Shared, Text, TextChange, Transaction};
-use serde_json::json;
+use std::collections::BTreeMap;
 
-use crate::json::{object, steps};
+use crdt::{Any, Delta, Doc, Error, Inserted, New, Object, Shared, Text, TextChange, Transaction};
+use serde_json::{Value as Json, json};
+
+use crate::json::{object, plain, steps};
 use crate::network::{Edit, Network, Random, edit_at_random};
 use crate::text::{blank, edit};
 
@@ -230,6 +232,64 @@ fn apply_steps(network: &mut Network, at: usize) {
 
 const RICH: [Edit; 6] =
     [insert_formatted, embed, delete_anything, format_some, insert_code, apply_steps];
+
+/// A text as an editor holds it: its units, each with its attributes by name.
+#[derive(Debug, Default)]
+struct Editor(Vec<(Json, BTreeMap<String, Json>)>);
+
+impl Editor {
+    /// Changes the text as told. An embedded type is its place and nothing of what is in it, which has no event here.
+    fn apply(&mut self, change: &[Delta]) {
+        let by_name = |attributes: &Object| -> BTreeMap<String, Json> {
+            attributes.iter().map(|(key, value)| (key.to_owned(), plain(value))).collect()
+        };
+        let mut at = 0;
+        for step in change {
+            match step {
+                Delta::Insert(inserted, attributes) => {
+                    let units: Vec<Json> = match inserted {
+                        Inserted::Text(text) => text.encode_utf16().map(Json::from).collect(),
+                        Inserted::Embed(value) => vec![plain(value)],
+                        Inserted::Shared(_) | Inserted::Values(_) => vec![Json::Null],
+                    };
+                    let len = units.len();
+                    let units = units.into_iter().map(|unit| (unit, by_name(attributes)));
+                    self.0.splice(at..at, units);
+                    at += len;
+                }
+                Delta::Retain(len, attributes) => {
+                    for (_, unit) in &mut self.0[at..at + *len as usize] {
+                        unit.extend(by_name(attributes));
+                        unit.retain(|_, value| *value != Json::Null);
+                    }
+                    at += *len as usize;
+                }
+                Delta::Delete(len) => drop(self.0.drain(at..at + *len as usize)),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_editor_that_follows_what_is_heard_shows_the_text() {
+    for seed in 0..40 {
+        let mut network = Network::new(5, seed);
+        for at in 0..5 {
+            let text = network.text(at);
+            network.listen(at, |doc| doc.observe(text));
+        }
+        network.edit_at_random(100, &RICH);
+        network.converge();
+        for at in 0..5 {
+            let (mut editor, mut opened) = (Editor::default(), Editor::default());
+            for event in network.heard(at).concat() {
+                editor.apply(&event.delta);
+            }
+            opened.apply(&network.text(at).delta(network.doc(at)));
+            assert_eq!(editor.0, opened.0, "replica {at}, seed {seed}");
+        }
+    }
+}
 
 #[test]
 fn a_few_random_rich_edits_converge_and_leave_nothing_to_clean() {
