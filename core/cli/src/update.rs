@@ -113,7 +113,9 @@ fn write(output: &Path, update: &[u8]) -> anyhow::Result<()> {
 
 fn document(read: &Read) -> anyhow::Result<Doc> {
     let client = ClientId::new(0).context("a client")?;
-    let mut doc = Doc::new(client, Options { gc: false, ..Options::default() });
+    // Only looked at, so however much of it waits.
+    let options = Options { gc: false, max_waiting: usize::MAX, ..Options::default() };
+    let mut doc = Doc::new(client, options);
     match read.format {
         Format::V1 => doc.apply_v1(&read.bytes)?,
         Format::V2 => doc.apply_v2(&read.bytes)?,

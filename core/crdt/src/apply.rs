@@ -15,7 +15,7 @@ use crate::id::{ClientId, Id};
 use crate::integrate::{Passed, Spot};
 use crate::item::{Kind, NIL, Ref};
 use crate::structs::Structs;
-use crate::update::merge_v2;
+use crate::update::merge_own;
 
 /// What waits for something that has not arrived.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +24,14 @@ pub(crate) struct Pending {
     pub(crate) structs: Option<(BTreeMap<ClientId, u32>, Vec<u8>)>,
     /// Deletions of unknown units, as an update of the second format.
     pub(crate) deletes: Option<Vec<u8>>,
+}
+
+impl Pending {
+    /// Size in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.structs.as_ref().map_or(0, |(_, structs)| structs.len())
+            + self.deletes.as_ref().map_or(0, Vec::len)
+    }
 }
 
 /// One client's blocks of an update, taken one after the other.
@@ -59,22 +67,24 @@ impl Structs {
                         let known = missing.entry(client).or_insert(clock);
                         *known = (*known).min(clock);
                     }
-                    *waiting = merge_v2(&[waiting, &more])?;
+                    *waiting = merge_own(&[waiting, &more])?;
                 }
             }
             (empty, rest) => *empty = rest,
         }
         let rest = self.apply_deletes(&deletes);
         let older = match &pending.deletes {
-            Some(waiting) => self.apply_deletes(&Update::read_own(waiting)?.deletes),
+            Some(waiting) => {
+                self.apply_deletes(&Update::read_own::<DecoderV2<'_>>(waiting)?.deletes)
+            }
             None => None,
         };
         pending.deletes = match (rest, older) {
-            (Some(new), Some(old)) => Some(merge_v2(&[&new, &old])?),
+            (Some(new), Some(old)) => Some(merge_own(&[&new, &old])?),
             (new, old) => new.or(old),
         };
         if retry && let Some((_, waiting)) = pending.structs.take() {
-            self.apply(passed, pending, Update::read_own(&waiting)?)?;
+            self.apply(passed, pending, Update::read_own::<DecoderV2<'_>>(&waiting)?)?;
         }
         Ok(())
     }
@@ -338,9 +348,48 @@ impl Structs {
     }
 }
 
-impl<'a> Update<'a> {
-    /// Reads what this crate wrote itself: no cap on the number of structs, since what waits is merged from many.
-    pub(crate) fn read_own(bytes: &'a [u8]) -> Result<Self, Error> {
-        Ok(Self::read_with_budget::<DecoderV2<'_>>(bytes, u64::MAX)?)
+#[cfg(test)]
+mod tests {
+    use crate::block::{Block, BlockKind};
+    use crate::delete_set::DeleteSet;
+    use crate::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
+    use crate::{ClientId, Doc, Options};
+
+    /// Collected units, each a struct of its own: a few bytes whatever their number.
+    fn singles(client: u64, from: u32, count: u32) -> Vec<u8> {
+        let client = ClientId::new(client).unwrap();
+        let mut encoder = EncoderV2::default();
+        lib0::write_var_u64(encoder.rest(), 1);
+        lib0::write_var_u64(encoder.rest(), u64::from(count));
+        encoder.client(client);
+        lib0::write_var_u64(encoder.rest(), u64::from(from));
+        for clock in from..from + count {
+            write_block(&mut encoder, &Block { client, clock, len: 1, kind: BlockKind::Gc }, 0);
+        }
+        write_deletes(&mut encoder, &DeleteSet::default());
+        encoder.finish()
+    }
+
+    #[test]
+    fn more_structs_may_wait_than_one_update_may_have() {
+        const COUNT: u32 = 530_000;
+        let updates = [singles(7, 1, COUNT), singles(8, 1, COUNT)];
+        assert!(updates.iter().all(|update| update.len() < 100));
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        for update in &updates {
+            doc.apply_v2(update).unwrap();
+        }
+        let waiting = doc.waiting().unwrap();
+        assert_eq!(waiting.missing.len(), 2);
+        let saved = doc.state_v2();
+        assert!(Doc::new(doc.client(), Options::default()).apply_v2(&saved).is_err());
+        let mut doc = Doc::new(doc.client(), Options::default());
+        doc.apply_own_v2(&saved).unwrap();
+        assert_eq!(doc.waiting(), Some(waiting));
+        for client in [7, 8] {
+            doc.apply_v2(&singles(client, 0, 1)).unwrap();
+        }
+        assert_eq!(doc.waiting(), None);
+        assert_eq!(doc.state_vector().get(ClientId::new(8).unwrap()), COUNT + 1);
     }
 }

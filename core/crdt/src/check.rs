@@ -218,7 +218,7 @@ mod tests {
         // Deleting half a pair cuts it into two U+FFFD; a replica that hears of both halves' deletion at once does not
         // cut. What is shown is equal, but with history kept the tombstones' text is not (in Yjs neither).
         let pieces = if gc { 6 } else { 5 };
-        let options = Options { gc, seed };
+        let options = Options { gc, seed, ..Options::default() };
         let mut docs: Vec<Doc> = (0..replicas)
             .map(|n| Doc::new(ClientId::new(u64::from(n) + 1).unwrap(), options))
             .collect();
@@ -318,7 +318,7 @@ mod tests {
     fn anchors_in_a_deleted_text_are_nowhere() {
         use crate::Assoc;
         for gc in [false, true] {
-            let options = Options { gc, seed: 0 };
+            let options = Options { gc, ..Options::default() };
             let mut doc = Doc::new(ClientId::new(1).unwrap(), options);
             let map = doc.map("m");
             let mut txn = doc.transact();

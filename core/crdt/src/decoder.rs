@@ -230,8 +230,13 @@ impl<'a> Update<'a> {
         Self::read_with_budget::<D>(bytes, budget as u64)
     }
 
+    /// Reads what this crate wrote itself: no cap on the number of structs, since it may be what many updates came to.
+    pub(crate) fn read_own<D: Decoder<'a>>(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        Self::read_with_budget::<D>(bytes, u64::MAX)
+    }
+
     /// Reads an update of at most `budget` structs.
-    pub(crate) fn read_with_budget<D: Decoder<'a>>(
+    fn read_with_budget<D: Decoder<'a>>(
         bytes: &'a [u8],
         mut budget: u64,
     ) -> Result<Self, ReadError> {

@@ -14,7 +14,7 @@ use crate::structs::Structs;
 use crate::text::Text;
 use crate::transaction::{Commit, Transaction};
 use crate::undo::{Origin, Steps};
-use crate::update::{diff_v2, merge_v1, merge_v2, v2_to_v1};
+use crate::update::{diff_own, merge_own, merge_v1, own_to_v1};
 use crate::xml::Xml;
 
 /// How a document behaves.
@@ -24,13 +24,19 @@ pub struct Options {
     pub gc: bool,
     /// Any random number. From it a new client id is drawn when another replica turns out to use ours.
     pub seed: u64,
+    /// How many bytes may wait for what has not arrived; an update that would make it more is refused. What was saved
+    /// is never refused, see [`Doc::apply_own_v2`].
+    pub max_waiting: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { gc: true, seed: 0 }
+        Self { gc: true, seed: 0, max_waiting: 64 << 20 }
     }
 }
+
+/// Why what waits can be read: nothing of it may be lost.
+const OWN: &str = "what waits was checked when it came in";
 
 /// What a document holds but can't show yet, since something before it has not arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,25 +148,50 @@ impl Doc {
     /// Applies an update of the first format, whole or not at all.
     ///
     /// # Errors
-    /// The update is malformed.
+    /// The update is malformed; too much would wait.
     pub fn apply_v1(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
-        let update = Update::read::<DecoderV1<'_>>(update)?;
-        self.apply(update)
+        let mut transaction = self.transact();
+        transaction.apply_v1(update)?;
+        Ok(transaction.commit())
     }
 
     /// Applies an update of the second format, whole or not at all.
     ///
     /// # Errors
-    /// The update is malformed.
+    /// The update is malformed; too much would wait.
     pub fn apply_v2(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
-        let update = Update::read::<DecoderV2<'_>>(update)?;
-        self.apply(update)
+        let mut transaction = self.transact();
+        transaction.apply_v2(update)?;
+        Ok(transaction.commit())
     }
 
-    fn apply(&mut self, update: Update<'_>) -> Result<Commit<'_>, Error> {
+    /// Applies what this document or another one here has written in the first format and the caller has kept: however
+    /// much of it waits.
+    ///
+    /// # Errors
+    /// The update is malformed.
+    pub fn apply_own_v1(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
+        self.apply_own(Update::read_own::<DecoderV1<'_>>(update)?)
+    }
+
+    /// Applies what this document or another one here has written in the second format and the caller has kept: however
+    /// much of it waits, and however many structs its bytes stand for, as they may be what many updates came to.
+    ///
+    /// # Errors
+    /// The update is malformed.
+    pub fn apply_own_v2(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
+        self.apply_own(Update::read_own::<DecoderV2<'_>>(update)?)
+    }
+
+    fn apply_own(&mut self, update: Update<'_>) -> Result<Commit<'_>, Error> {
         let mut transaction = self.transact();
-        transaction.apply(update)?;
+        transaction.apply(update, None)?;
         Ok(transaction.commit())
+    }
+
+    /// Sets how many bytes may wait, as [`Options::max_waiting`].
+    pub fn set_max_waiting(&mut self, bytes: usize) {
+        self.options.max_waiting = bytes;
     }
 
     /// Encodes everything in the first format (`encodeStateAsUpdate`), what waits included.
@@ -176,13 +207,13 @@ impl Doc {
     /// Encodes in the first format what a replica that knows `than` lacks, and all deletions.
     pub fn diff_v1(&self, than: &StateVector) -> Vec<u8> {
         let state = self.encode::<EncoderV1>(than);
-        self.with_pending(state, than, |update| v2_to_v1(&update), merge_v1)
+        self.with_pending(state, than, |update| own_to_v1(&update), merge_v1)
     }
 
     /// Encodes in the second format what a replica that knows `than` lacks, and all deletions.
     pub fn diff_v2(&self, than: &StateVector) -> Vec<u8> {
         let state = self.encode::<EncoderV2>(than);
-        self.with_pending(state, than, Ok, merge_v2)
+        self.with_pending(state, than, Ok, merge_own)
     }
 
     pub(crate) fn with_pending(
@@ -194,17 +225,16 @@ impl Doc {
     ) -> Vec<u8> {
         let mut parts = vec![state];
         if let Some(deletes) = &self.pending.deletes {
-            parts.extend(convert(deletes.clone()));
+            parts.push(convert(deletes.clone()).expect(OWN));
         }
         if let Some((_, structs)) = &self.pending.structs {
-            parts.extend(diff_v2(structs, than).and_then(&convert));
+            parts.push(diff_own(structs, than).and_then(&convert).expect(OWN));
         }
         if parts.len() == 1 {
             return parts.swap_remove(0);
         }
         let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        // What waits was read and checked when it came in.
-        merge(&slices).unwrap_or_else(|_| parts.swap_remove(0))
+        merge(&slices).expect(OWN)
     }
 
     fn encode<E: Encoder>(&self, than: &StateVector) -> Vec<u8> {
@@ -225,15 +255,15 @@ impl Doc {
 
     /// Returns what waits for something that has not arrived.
     pub fn waiting(&self) -> Option<Waiting> {
-        let deletes = self.pending.deletes.as_ref().map_or(0, Vec::len);
-        match &self.pending.structs {
-            None if deletes == 0 => None,
-            None => Some(Waiting { missing: Vec::new(), bytes: deletes }),
-            Some((missing, structs)) => Some(Waiting {
-                missing: missing.iter().map(|(&client, &clock)| (client, clock)).collect(),
-                bytes: structs.len() + deletes,
-            }),
+        let Pending { structs, deletes } = &self.pending;
+        if structs.is_none() && deletes.is_none() {
+            return None;
         }
+        let missing = structs.iter().flat_map(|(missing, _)| missing);
+        Some(Waiting {
+            missing: missing.map(|(&client, &clock)| (client, clock)).collect(),
+            bytes: self.pending.bytes(),
+        })
     }
 
     /// Whether structs wait.

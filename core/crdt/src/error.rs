@@ -22,6 +22,14 @@ pub enum Error {
     /// What showed at a moment is not here any more, or never was.
     #[error("this moment can't be restored: its history was not kept here")]
     HistoryNotKept,
+    /// So much waits already for what has not arrived that this, which would wait too, is not taken in.
+    #[error("{bytes} bytes would wait for what has not arrived, and at most {max} may")]
+    TooMuchWaiting {
+        /// How many bytes would wait.
+        bytes: usize,
+        /// How many may: [`Options::max_waiting`](crate::Options::max_waiting).
+        max: usize,
+    },
     /// A document holds at most 2^32 - 1 units of each client.
     #[error("the document is full: a client has made 2^32 units")]
     Full,

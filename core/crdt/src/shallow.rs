@@ -25,7 +25,7 @@ use crate::id::{Id, StateVector};
 use crate::item::{Kind, NIL, Ref};
 use crate::snapshot::Snapshot;
 use crate::structs::Structs;
-use crate::update::{FragmentWriter, merge_v1, merge_v2, v2_to_v1};
+use crate::update::{FragmentWriter, merge_own, merge_v1, own_to_v1};
 
 impl Doc {
     /// Encodes in the first format everything but the contents of what was deleted before a moment; what waits is
@@ -36,7 +36,7 @@ impl Doc {
     pub fn shallow_v1(&self, moment: &Snapshot) -> Result<Vec<u8>, Error> {
         let state = self.structs.write_shallow::<EncoderV1>(moment)?;
         let all = StateVector::default();
-        Ok(self.with_pending(state, &all, |update| v2_to_v1(&update), merge_v1))
+        Ok(self.with_pending(state, &all, |update| own_to_v1(&update), merge_v1))
     }
 
     /// Encodes in the second format everything but the contents of what was deleted before a moment; what waits is
@@ -46,7 +46,7 @@ impl Doc {
     /// This document does not know the moment, or has collected what showed then.
     pub fn shallow_v2(&self, moment: &Snapshot) -> Result<Vec<u8>, Error> {
         let state = self.structs.write_shallow::<EncoderV2>(moment)?;
-        Ok(self.with_pending(state, &StateVector::default(), Ok, merge_v2))
+        Ok(self.with_pending(state, &StateVector::default(), Ok, merge_own))
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
 
     use crate::{Array, ClientId, Doc, Error, Map, New, Options, Shared, Snapshot, Text, Value};
 
-    const KEPT: Options = Options { gc: false, seed: 0 };
+    const KEPT: Options = Options { gc: false, seed: 0, max_waiting: 1 << 20 };
 
     /// `SplitMix64`; a failing seed replays.
     struct Random(u64);
@@ -309,7 +309,7 @@ mod tests {
     /// The shallow document made the other way round: a collecting one as it was then, and all later updates.
     fn forward(whole: &mut Doc, moment: &Snapshot) -> Doc {
         let then = whole.restore(moment, ClientId::new(98).unwrap()).unwrap();
-        let mut made = Doc::new(ClientId::new(99).unwrap(), Options { gc: true, seed: 0 });
+        let mut made = Doc::new(ClientId::new(99).unwrap(), Options::default());
         made.apply_v2(&then.state_v2()).unwrap();
         made.options.gc = false;
         made.apply_v2(&whole.diff_v2(&moment.state)).unwrap();

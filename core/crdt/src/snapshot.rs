@@ -166,10 +166,10 @@ impl Doc {
         if !kept {
             return Err(Error::HistoryNotKept);
         }
-        let options = Options { gc: false, seed: self.options.seed };
+        let options = Options { gc: false, ..self.options };
         let mut restored = Self::new(client, options);
         let update = encoder.finish();
-        restored.apply_v2(&update)?;
+        restored.apply_own_v2(&update)?;
         Ok(restored)
     }
 }

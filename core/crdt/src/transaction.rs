@@ -12,7 +12,7 @@ use crate::item::{NIL, Ref};
 use crate::structs::Structs;
 use crate::text::Text;
 use crate::undo::Origin;
-use crate::update::{merge_v1, merge_v2};
+use crate::update::{merge_own, merge_v1};
 use crate::value::Shared;
 
 /// A transaction that is open. Dropping it keeps its changes, but only [`Transaction::commit`] tells of them.
@@ -35,23 +35,39 @@ impl<'a> Transaction<'a> {
     /// Applies an update of the first format as part of this transaction, whole or not at all.
     ///
     /// # Errors
-    /// The update is malformed.
+    /// The update is malformed; too much would wait.
     pub fn apply_v1(&mut self, update: &[u8]) -> Result<(), Error> {
-        self.apply(Update::read::<DecoderV1<'_>>(update)?)
+        self.apply(Update::read::<DecoderV1<'_>>(update)?, Some(update.len()))
     }
 
     /// Applies an update of the second format as part of this transaction, whole or not at all.
     ///
     /// # Errors
-    /// The update is malformed.
+    /// The update is malformed; too much would wait.
     pub fn apply_v2(&mut self, update: &[u8]) -> Result<(), Error> {
-        self.apply(Update::read::<DecoderV2<'_>>(update)?)
+        self.apply(Update::read::<DecoderV2<'_>>(update)?, Some(update.len()))
     }
 
-    pub(crate) fn apply(&mut self, update: Update<'_>) -> Result<(), Error> {
-        self.local = false;
+    /// Applies an update that was read. `len`: its size in bytes if what waits is limited.
+    pub(crate) fn apply(&mut self, update: Update<'_>, len: Option<usize>) -> Result<(), Error> {
         let doc = &mut *self.doc;
-        doc.structs.apply(&mut doc.passed, &mut doc.pending, update)
+        let max = doc.options.max_waiting;
+        let before = doc.pending.bytes();
+        // What of it waits is known only when the rest is in. So if it may be too much (in the format in which it waits,
+        // some updates are larger), the document is kept as it was.
+        let may_wait = len.is_some_and(|len| before.saturating_add(2 * len + 64) > max);
+        let kept = may_wait.then(|| (doc.structs.clone(), doc.pending.clone()));
+        doc.structs.apply(&mut doc.passed, &mut doc.pending, update)?;
+        let bytes = doc.pending.bytes();
+        if let Some((structs, pending)) = kept
+            && bytes > max.max(before)
+        {
+            doc.structs = structs;
+            doc.pending = pending;
+            return Err(Error::TooMuchWaiting { bytes, max });
+        }
+        self.local = false;
+        Ok(())
     }
 
     /// Closes the transaction.
@@ -222,7 +238,7 @@ impl Commit<'_> {
     pub fn update_v2(&self) -> Option<Vec<u8>> {
         match &self.doc.told {
             None => self.doc.structs.encode_changes::<EncoderV2>(),
-            Some(told) => merge_v2(&slices(&told.v2)).ok(),
+            Some(told) => merge_own(&slices(&told.v2)).ok(),
         }
     }
 

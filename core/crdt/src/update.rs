@@ -5,10 +5,10 @@
 
 use std::cmp::Ordering;
 
-use lib0::write_var_u64;
+use lib0::{ReadError, write_var_u64};
 
 use crate::block::{Block, BlockKind};
-use crate::decoder::{Decoder, DecoderV1, DecoderV2, Update};
+use crate::decoder::{DecoderV1, DecoderV2, Update};
 use crate::delete_set::DeleteSet;
 use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
@@ -22,7 +22,7 @@ pub const EMPTY_V1: [u8; 2] = [0, 0];
 /// # Errors
 /// Any of them is malformed.
 pub fn merge_v1(updates: &[&[u8]]) -> Result<Vec<u8>, Error> {
-    merge::<DecoderV1<'_>, EncoderV1>(updates)
+    merge::<EncoderV1>(updates, Update::read::<DecoderV1<'_>>)
 }
 
 /// Merges updates of the second format into one.
@@ -30,7 +30,12 @@ pub fn merge_v1(updates: &[&[u8]]) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// Any of them is malformed.
 pub fn merge_v2(updates: &[&[u8]]) -> Result<Vec<u8>, Error> {
-    merge::<DecoderV2<'_>, EncoderV2>(updates)
+    merge::<EncoderV2>(updates, Update::read::<DecoderV2<'_>>)
+}
+
+/// Merges updates of the second format that this crate wrote itself.
+pub(crate) fn merge_own(updates: &[&[u8]]) -> Result<Vec<u8>, Error> {
+    merge::<EncoderV2>(updates, Update::read_own::<DecoderV2<'_>>)
 }
 
 /// Returns what an update of the first format holds beyond a state vector, and all its deletions.
@@ -49,6 +54,11 @@ pub fn diff_v2(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Error> {
     Ok(diff::<EncoderV2>(Update::read::<DecoderV2<'_>>(update)?, than))
 }
 
+/// As [`diff_v2`], of an update that this crate wrote itself.
+pub(crate) fn diff_own(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Error> {
+    Ok(diff::<EncoderV2>(Update::read_own::<DecoderV2<'_>>(update)?, than))
+}
+
 /// Rewrites an update of the first format in the second.
 ///
 /// # Errors
@@ -63,6 +73,11 @@ pub fn v1_to_v2(update: &[u8]) -> Result<Vec<u8>, Error> {
 /// The update is malformed.
 pub fn v2_to_v1(update: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(write::<EncoderV1>(&Update::read::<DecoderV2<'_>>(update)?))
+}
+
+/// Rewrites an update of the second format that this crate wrote itself in the first.
+pub(crate) fn own_to_v1(update: &[u8]) -> Result<Vec<u8>, Error> {
+    Ok(write::<EncoderV1>(&Update::read_own::<DecoderV2<'_>>(update)?))
 }
 
 /// Returns the state vector that an update of the first format alone leads to: what is gapless from clock 0 on.
@@ -258,11 +273,14 @@ impl<'a> Source<'a> {
     }
 }
 
-fn merge<'a, D: Decoder<'a>, E: Encoder>(updates: &[&'a [u8]]) -> Result<Vec<u8>, Error> {
+fn merge<'a, E: Encoder>(
+    updates: &[&'a [u8]],
+    read: impl Fn(&'a [u8]) -> Result<Update<'a>, ReadError>,
+) -> Result<Vec<u8>, Error> {
     let mut deletes = DeleteSet::default();
     let mut sources = Vec::with_capacity(updates.len());
     for bytes in updates {
-        let update = Update::read::<D>(bytes)?;
+        let update = read(bytes)?;
         deletes.extend(&update.deletes);
         sources.push(Source::new(update));
     }

@@ -17,3 +17,5 @@ mod recorded;
 mod replay;
 #[path = "promises/vectors.rs"]
 mod vectors;
+#[path = "promises/waiting.rs"]
+mod waiting;

@@ -382,7 +382,7 @@ impl Documents {
             Base::Text(text) => Some(text.clone()),
             Base::State(state) => {
                 let mut doc = Doc::new(random_client(), options());
-                doc.apply_v1(state).ok()?;
+                doc.apply_own_v1(state).ok()?;
                 let text = doc.text(TEXT);
                 Some(text.read(&doc))
             }
@@ -442,7 +442,7 @@ impl Documents {
         let merged = ours.text(TEXT).read(&ours);
 
         let mut scratch = Doc::new(client, options());
-        scratch.apply_v1(&text.document.doc().state_v1())?;
+        scratch.apply_own_v1(&text.document.doc().state_v1())?;
         let before = scratch.state_vector();
         apply_edits(&mut scratch, &paper::difference(&own, &merged))?;
         let written = text.document.apply(&scratch.diff_v1(&before))?;
@@ -471,7 +471,7 @@ fn imported(
 ) -> Result<(Vec<u8>, Option<Vec<u8>>), Failure> {
     let mut base = Doc::new(random_client(), options());
     if let Some(state) = state {
-        base.apply_v1(state)?;
+        base.apply_own_v1(state)?;
     }
     // State vector and delete set: equal texts with other tombstones have other neighbors.
     let vector = base.state_vector();
@@ -486,7 +486,7 @@ fn imported(
         return Ok((base.state_v1(), None));
     }
     let mut scratch = Doc::new(client, options());
-    scratch.apply_v1(&base.state_v1())?;
+    scratch.apply_own_v1(&base.state_v1())?;
     let before = scratch.text(TEXT).read(&scratch);
     let update = apply_edits(&mut scratch, &paper::difference(&before, content))?;
     Ok((scratch.state_v1(), update))

@@ -267,7 +267,8 @@ impl Paper {
     /// Returns a room, loading its document; an error rather than an empty document.
     fn room(&mut self, name: &str) -> Result<&mut Room, StoreError> {
         if !self.rooms.contains_key(name) {
-            let document = self.store.document(name, self.client)?;
+            let mut document = self.store.document(name, self.client)?;
+            document.set_max_waiting(self.limits.waiting);
             self.rooms.insert(name.to_owned(), Room::new(document));
         }
         Ok(self.rooms.get_mut(name).expect("just inserted"))
@@ -294,18 +295,13 @@ impl Paper {
             return;
         }
         let waiting_before = room.waiting_bytes();
-        match room.update(seat, update, self.limits.waiting) {
+        match room.update(seat, update) {
             Ok(written) => {
                 if let Some(written) = written {
                     self.newest = Some(written.lsn);
                 }
-                let waiting = room.waiting_bytes();
-                if waiting > waiting_before {
-                    if waiting > self.limits.waiting {
-                        close(room, seat, 1008, "too many changes wait for others");
-                    } else {
-                        room.ask(seat);
-                    }
+                if room.waiting_bytes() > waiting_before {
+                    room.ask(seat);
                 }
                 self.owe_acknowledgement(name, seat, update);
             }

@@ -171,17 +171,12 @@ impl Room {
         }
     }
 
-    /// Applies a member's change, and passes on what it did; at most `waiting_limit` bytes are
-    /// let wait for others.
+    /// Applies a member's change, and passes on what it did.
     pub(crate) fn update(
         &mut self,
         from: &Seat,
         update: &[u8],
-        waiting_limit: usize,
     ) -> Result<Option<Written>, Refusal> {
-        if self.waiting_bytes() + update.len() > waiting_limit && self.would_wait(update) {
-            return Err(Refusal::TooMuchWaits);
-        }
         // What a member has is known only before the change.
         let mut before = None;
         for (seat, member) in &mut self.members {
@@ -191,6 +186,9 @@ impl Room {
             }
         }
         let written = self.document.apply(update).map_err(|error| match error {
+            StoreError::Update { source: crdt::Error::TooMuchWaiting { .. }, .. } => {
+                Refusal::TooMuchWaits
+            }
             StoreError::Update { .. } => Refusal::Malformed(error),
             error => Refusal::NotKept(error),
         })?;
@@ -198,17 +196,6 @@ impl Room {
             self.fan_out(from, &Message::Update(&written.update));
         }
         Ok(written)
-    }
-
-    /// Whether a change follows something of its own authors that is not here.
-    ///
-    /// It may wait for others' too; that is found when it is applied.
-    fn would_wait(&self, update: &[u8]) -> bool {
-        let doc = self.document.doc();
-        let Ok(info) = crdt::update::info_v1(update) else { return false };
-        let state = doc.state_vector();
-        info.missing > 0
-            || info.clients.iter().any(|(client, first, ..)| *first > state.get(*client))
     }
 
     /// Says a change to everybody but its author, each framing made once.

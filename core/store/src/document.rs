@@ -90,6 +90,12 @@ impl Document {
         &mut self.doc
     }
 
+    /// Sets how many bytes of changes may wait for what has not arrived. What was kept before is not
+    /// touched by that.
+    pub fn set_max_waiting(&mut self, bytes: usize) {
+        self.doc.set_max_waiting(bytes);
+    }
+
     /// Returns the root text `text`.
     pub fn text(&self) -> Text {
         self.text
@@ -112,8 +118,8 @@ impl Document {
         (result, change.map(|(update, delta)| self.keep(update, delta)))
     }
 
-    /// Applies an update from another replica. `None` when it brought nothing new. On an error
-    /// nothing was changed.
+    /// Applies an update from another replica. `None` when it brought nothing new. On an error,
+    /// which one that would make too much wait is too, nothing was changed.
     ///
     /// What has to wait for an update that is still missing is kept, too: it waits in the log.
     pub fn apply(&mut self, update: &[u8]) -> Result<Option<Written>, StoreError> {
@@ -180,7 +186,7 @@ impl Document {
 
     fn reads_back(&self, state: &[u8]) -> bool {
         let mut scratch = Doc::new(self.doc.client(), options());
-        scratch.apply_v2(state).is_ok() && scratch.state_vector() == self.doc.state_vector()
+        scratch.apply_own_v2(state).is_ok() && scratch.state_vector() == self.doc.state_vector()
     }
 }
 
@@ -210,7 +216,7 @@ struct Loaded {
 /// Deleted text is kept, for history. The seed must differ between replicas; where the system
 /// gives no randomness, opening the log has failed before.
 fn options() -> Options {
-    Options { gc: false, seed: getrandom::u64().unwrap_or_default() }
+    Options { gc: false, seed: getrandom::u64().unwrap_or_default(), ..Options::default() }
 }
 
 fn load(log: &Log, name: &str, client: ClientId) -> Result<Loaded, StoreError> {
@@ -234,7 +240,7 @@ fn load(log: &Log, name: &str, client: ClientId) -> Result<Loaded, StoreError> {
     let newer = updates.iter().filter(|place| place.lsn > last);
     for place in newer.copied().collect::<Vec<_>>() {
         let taken = read_update(log, &mut headers, &place)
-            .is_some_and(|update| doc.apply_v1(&update).is_ok());
+            .is_some_and(|update| doc.apply_own_v1(&update).is_ok());
         if !taken {
             let text = format!("a change of {name:?} in the log does not read any more");
             incomplete(log, name, text);
@@ -262,7 +268,7 @@ fn load_snapshot(
         && snapshot.name == name
     {
         let mut doc = Doc::new(client, options());
-        if doc.apply_v2(&snapshot.state).is_ok() {
+        if doc.apply_own_v2(&snapshot.state).is_ok() {
             return Ok(Some((doc, snapshot.state.len())));
         }
     }

@@ -35,7 +35,7 @@ struct Recorded {
 impl Recorded {
     fn new(client: u64, gc: bool) -> Self {
         let client = ClientId::new(client).unwrap();
-        let doc = Doc::new(client, Options { gc, seed: 3 });
+        let doc = Doc::new(client, Options { gc, seed: 3, ..Options::default() });
         Self { doc, events: [(0, Sha256::new()), (0, Sha256::new())], count: 0 }
     }
 
@@ -372,7 +372,7 @@ fn concurrent_traces_end_in_their_text() {
         let mut docs: Vec<Doc> = (0..agents)
             .map(|agent| {
                 let client = ClientId::new(agent as u64 + 1).unwrap();
-                Doc::new(client, Options { gc: true, seed: 5 })
+                Doc::new(client, Options { seed: 5, ..Options::default() })
             })
             .collect();
         let index = |value: &Json| usize::try_from(value.as_u64().unwrap()).unwrap();

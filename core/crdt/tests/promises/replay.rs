@@ -113,7 +113,7 @@ impl Run {
     fn add(&mut self, name: &str, options: &Json) {
         let client = ClientId::new(options["client"].as_u64().unwrap()).unwrap();
         let gc = options["gc"].as_bool().unwrap_or(true);
-        let mut doc = Doc::new(client, Options { gc, seed: 7 });
+        let mut doc = Doc::new(client, Options { gc, seed: 7, ..Options::default() });
         for root in options["roots"].as_array().unwrap_or(&Vec::new()) {
             let At::Shared(shared) = resolve(&mut doc, root.as_array().unwrap()) else { continue };
             if options["observed"] == true {
