@@ -74,6 +74,7 @@ mod delta;
 
 mod anchor;
 mod array;
+mod authors;
 mod check;
 mod doc;
 mod event;
@@ -90,6 +91,7 @@ mod xml;
 
 pub use anchor::{Anchor, Assoc};
 pub use array::Array;
+pub use authors::{Authors, Run};
 pub use delta::{Delta, Inserted, TextChange};
 pub use doc::{Doc, Options, Waiting};
 pub use error::Error;
