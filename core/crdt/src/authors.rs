@@ -38,7 +38,7 @@ use lib0::Any;
 
 use crate::block::Block;
 use crate::decoder::{Decoder as _, DecoderV1, Update, read_deletes};
-use crate::delete_set::{DeleteSet, stretch};
+use crate::delete_set::DeleteSet;
 use crate::doc::Doc;
 use crate::error::Error;
 use crate::id::ClientId;
@@ -214,18 +214,6 @@ fn client_of(number: f64) -> Option<ClientId> {
     let whole = number.fract().abs() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&number);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
     whole.then(|| ClientId::new(number as u64)).flatten()
-}
-
-impl Snapshot {
-    /// Whether a unit showed at the moment, and the first clock behind it for which that is otherwise.
-    fn stretch(&self, client: ClientId, clock: u32) -> (bool, u32) {
-        let known = self.state.get(client);
-        if clock >= known {
-            return (false, u32::MAX);
-        }
-        let (deleted, until) = stretch(&mut self.deletes.ranges_from(client, clock), clock);
-        (!deleted, until.min(known))
-    }
 }
 
 impl Text {

@@ -80,6 +80,7 @@ mod doc;
 mod event;
 mod formats;
 mod map;
+mod moments;
 mod shallow;
 mod snapshot;
 mod subdocs;

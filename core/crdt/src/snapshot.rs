@@ -9,7 +9,7 @@ use lib0::{Any, write_var_u64};
 
 use crate::block::Block;
 use crate::decoder::{Decoder, DecoderV1, DecoderV2, Update, read_deletes};
-use crate::delete_set::{DeleteSet, Range};
+use crate::delete_set::{DeleteSet, Range, stretch};
 use crate::delta::{Delta, Inserted};
 use crate::doc::{Doc, Options};
 use crate::encoder::{Encoder as _, EncoderV1, EncoderV2, write_block, write_deletes};
@@ -37,6 +37,29 @@ pub enum Change {
 }
 
 impl Snapshot {
+    /// Makes a moment of what was known and, per client, ranges of clocks of what was deleted (`createSnapshot`); an
+    /// end that lies before its start is no range. The moment at which there was nothing is the default.
+    pub fn new(
+        state: StateVector,
+        deleted: impl IntoIterator<Item = (ClientId, std::ops::Range<u32>)>,
+    ) -> Self {
+        let mut deletes = DeleteSet::default();
+        for (client, clocks) in deleted {
+            if !clocks.is_empty() {
+                deletes.add(client, clocks.start, clocks.end - clocks.start);
+            }
+        }
+        deletes.normalize();
+        Self { deletes, state }
+    }
+
+    /// What was deleted: clients, highest first, with ranges of clocks.
+    pub fn deleted(&self) -> impl Iterator<Item = (ClientId, std::ops::Range<u32>)> {
+        self.deletes.iter().flat_map(|(client, ranges)| {
+            ranges.iter().map(move |range| (client, range.clock..range.end()))
+        })
+    }
+
     /// What was known.
     pub fn state_vector(&self) -> &StateVector {
         &self.state
@@ -106,6 +129,16 @@ impl Snapshot {
         merged.extend(&update.deletes);
         merged.normalize();
         update.clients.iter().all(known) && merged == self.deletes
+    }
+
+    /// Whether a unit showed at the moment, and the first clock behind it for which that is otherwise.
+    pub(crate) fn stretch(&self, client: ClientId, clock: u32) -> (bool, u32) {
+        let known = self.state.get(client);
+        if clock >= known {
+            return (false, u32::MAX);
+        }
+        let (deleted, until) = stretch(&mut self.deletes.ranges_from(client, clock), clock);
+        (!deleted, until.min(known))
     }
 
     /// Whether an item (of which no part lies beyond the moment) showed then.
@@ -304,5 +337,30 @@ impl Structs {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClientId, Doc, Options, Snapshot, StateVector};
+
+    #[test]
+    fn moments_are_equal_by_what_they_say() {
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        assert_eq!(doc.snapshot(), Snapshot::default());
+        let text = doc.text("t");
+        let mut txn = doc.transact();
+        text.insert(&mut txn, 0, "abcdefgh").unwrap();
+        text.delete(&mut txn, 1, 2).unwrap();
+        text.delete(&mut txn, 3, 1).unwrap();
+        txn.commit();
+        let moment = doc.snapshot();
+        let one = ClientId::new(1).unwrap();
+        let ranges: Vec<_> = moment.deleted().collect();
+        assert_eq!(ranges, [(one, 1..3), (one, 5..6)]);
+        let state: StateVector = [(one, 8)].into_iter().collect();
+        let told = [(one, 5..6), (one, 2..3), (one, 4..4), (one, 1..2)];
+        assert_eq!(Snapshot::new(state.clone(), told), moment);
+        assert_ne!(Snapshot::new(state, ranges[..1].to_vec()), moment);
     }
 }
