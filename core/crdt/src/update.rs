@@ -3,6 +3,8 @@
 //! The results are Yjs's to the byte. Merging therefore does not join texts (three one-letter updates stay three
 //! structs), takes each unit from the first update that has it, and bridges what is in none of them with a hole.
 
+mod obfuscate;
+
 use std::cmp::Ordering;
 
 use lib0::{ReadError, write_var_u64};
@@ -13,6 +15,8 @@ use crate::delete_set::DeleteSet;
 use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
 use crate::id::{ClientId, StateVector};
+
+pub use obfuscate::{Obfuscate, obfuscate_v1, obfuscate_v2};
 
 /// The first format's update of an empty document.
 pub const EMPTY_V1: [u8; 2] = [0, 0];

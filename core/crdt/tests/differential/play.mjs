@@ -170,6 +170,11 @@ export class Play {
         step.result = hex(convert(this.input(step)))
         return this.keep(step, step.format === "v1" ? "v2" : "v1", step.result)
       }
+      case "obfuscate": {
+        const obfuscate = of("obfuscateUpdate", step.format)
+        step.bytes = hex(obfuscate(this.input(step), step.options))
+        return this.keep(step, step.format, step.bytes)
+      }
       case "pending": {
         const { store } = this.doc(step.doc)
         step.structs = store.pendingStructs !== null

@@ -750,6 +750,7 @@ class Script {
       const out = this.fresh("s")
       this.add({ do: "encode", doc: id, format, out })
       this.add({ do: "convert", in: out, format })
+      this.add({ do: "obfuscate", in: out, format })
     }
   }
 

@@ -32,6 +32,8 @@ export function make(json) {
       return new Y.XmlFragment()
     case "xmlElement":
       return new Y.XmlElement(json.name)
+    case "xmlHook":
+      return new Y.XmlHook(json.name)
     case "doc":
     {
       const { $t, ...options } = json

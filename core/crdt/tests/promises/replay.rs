@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crdt::update::Obfuscate;
 use crdt::{
     Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Event, Inserted, KeyChange, New, Object,
     Observer, Options, Origin, PathStep, Shared, Snapshot, StateVector, Subdoc, Text, TextChange,
@@ -305,6 +306,23 @@ impl Run {
                     &Self::expected(v1, &step["result"]).unwrap(),
                 )?;
                 self.keep(step, &step["result"]);
+            }
+            "obfuscate" => {
+                let update = input(self);
+                let option = |name: &str| step["options"][name].as_bool().unwrap_or(true);
+                let what = Obfuscate {
+                    formatting: option("formatting"),
+                    subdocs: option("subdocs"),
+                    xml_names: option("yxml"),
+                };
+                let got = if v1 {
+                    update::obfuscate_v1(&update, what)
+                } else {
+                    update::obfuscate_v2(&update, what)
+                };
+                let expected = Self::expected(v1, &step["bytes"]).unwrap();
+                self.keep(step, &step["bytes"]);
+                equal(&got.map_err(|e| e.to_string())?, &expected)?;
             }
             "pending" => {
                 let doc = &self.docs[&doc_name];
@@ -742,6 +760,7 @@ fn new(json: &Json) -> New {
         Some("xmlText") => New::XmlText,
         Some("xmlFragment") => New::XmlFragment,
         Some("xmlElement") => New::XmlElement(json["name"].as_str().unwrap().to_owned()),
+        Some("xmlHook") => New::XmlHook(json["name"].as_str().unwrap().to_owned()),
         Some("doc") => {
             let mut subdoc = Subdoc::new(json["guid"].as_str().unwrap());
             subdoc.auto_load = json["autoLoad"] == true;
