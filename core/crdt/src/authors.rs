@@ -86,14 +86,13 @@ pub struct Run<'a> {
 
 impl Authors {
     fn author(&mut self, person: &str, time_ms: Option<u64>) -> Author {
-        let number = match self.numbers.get(person) {
-            Some(&number) => number,
-            None => {
-                let number = u32::try_from(self.people.len()).expect("fewer than 2^32 people");
-                self.people.push(person.into());
-                self.numbers.insert(person.into(), number);
-                number
-            }
+        let number = if let Some(&number) = self.numbers.get(person) {
+            number
+        } else {
+            let number = u32::try_from(self.people.len()).expect("fewer than 2^32 people");
+            self.people.push(person.into());
+            self.numbers.insert(person.into(), number);
+            number
         };
         Author { person: number, time_ms }
     }
