@@ -317,7 +317,7 @@ mod tests {
 
     impl Desk {
         fn new() -> Self {
-            let mut doc = Doc::new(client(1), Options { gc: false, seed: 0 });
+            let mut doc = Doc::new(client(1), Options { gc: false, ..Options::default() });
             let text = doc.text("t");
             Self { doc, text, authors: Authors::default(), now_ms: 0 }
         }
@@ -479,7 +479,7 @@ mod tests {
             .chunks(2)
             .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
             .collect();
-        let mut doc = Doc::new(client(9), Options { gc: false, seed: 0 });
+        let mut doc = Doc::new(client(9), Options { gc: false, ..Options::default() });
         doc.apply_v1(&state).unwrap();
         let (users, text) = (doc.map("users"), doc.text(""));
         let authors = Authors::of_users(&doc, users).unwrap();

@@ -120,7 +120,7 @@ mod tests {
     use crate::{ClientId, Doc, New, Options, Shared, Snapshot, Value};
 
     fn doc() -> Doc {
-        Doc::new(ClientId::new(1).unwrap(), Options { gc: false, seed: 0 })
+        Doc::new(ClientId::new(1).unwrap(), Options { gc: false, ..Options::default() })
     }
 
     fn show(value: &Value) -> String {
