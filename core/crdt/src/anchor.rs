@@ -101,7 +101,7 @@ impl Anchor {
             if item.kind == Kind::Gc || item.key != NIL || structs.is_type_deleted(item.parent) {
                 return None;
             }
-            let start = structs.nodes.position(&structs.items, handle);
+            let start = structs.position(handle);
             if item.visible() == 0 {
                 return Some(start);
             }

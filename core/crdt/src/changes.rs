@@ -47,6 +47,19 @@ impl Changes {
     }
 
     pub(crate) fn delete(&mut self, slot: u32, clock: u32, len: u32) {
+        // What is deleted letter by letter is one range already.
+        if let Some((last_slot, last)) = self.deletes.last_mut()
+            && *last_slot == slot
+        {
+            if clock == last.end() {
+                last.len += len;
+                return;
+            }
+            if clock + len == last.clock {
+                *last = Range { clock, len: len + last.len };
+                return;
+            }
+        }
         self.deletes.push((slot, Range { clock, len }));
     }
 
@@ -75,12 +88,15 @@ impl Changes {
         if self.deletes.len() < 2 {
             return;
         }
-        let mut rank: HashMap<u32, usize> = HashMap::new();
-        for &(slot, _) in &self.deletes {
-            let next = rank.len();
-            rank.entry(slot).or_insert(next);
+        let first = self.deletes[0].0;
+        if self.deletes.iter().any(|&(slot, _)| slot != first) {
+            let mut rank: HashMap<u32, usize> = HashMap::new();
+            for &(slot, _) in &self.deletes {
+                let next = rank.len();
+                rank.entry(slot).or_insert(next);
+            }
+            self.deletes.sort_by_cached_key(|&(slot, range)| (rank[&slot], range.clock));
         }
-        self.deletes.sort_by_key(|&(slot, range)| (rank[&slot], range.clock));
         let mut joined: Vec<(u32, Range)> = Vec::with_capacity(self.deletes.len());
         for (slot, ranges) in chunks(&self.deletes) {
             let mut ranges: Vec<Range> = ranges.iter().map(|&(_, range)| range).collect();

@@ -10,10 +10,12 @@ type Entry = (u32, u32);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clocks {
     blocks: Vec<Vec<Entry>>,
+    /// Where the list changed last, if that still stands: people delete where they deleted.
+    hint: Place,
 }
 
 /// A place in the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Place {
     block: usize,
     slot: usize,
@@ -32,7 +34,14 @@ impl Clocks {
     /// Finds the last item that starts at or before a clock. The list is not empty and starts at or before it.
     #[inline]
     pub(crate) fn find(&self, clock: u32) -> Place {
-        // Most look-ups are near the end, where people type.
+        if let Some(block) = self.blocks.get(self.hint.block)
+            && let Some(&[here, next]) = block.get(self.hint.slot..self.hint.slot + 2)
+            && here.0 <= clock
+            && clock < next.0
+        {
+            return self.hint;
+        }
+        // Most other look-ups are near the end, where people type.
         let last = self.blocks.len() - 1;
         let block = if self.blocks[last][0].0 <= clock {
             last
@@ -99,12 +108,19 @@ impl Clocks {
 
     /// Inserts an item right after a place.
     pub(crate) fn insert_after(&mut self, place: Place, clock: u32, handle: u32) {
+        self.hint = Place { slot: place.slot + 1, ..place };
         let block = &mut self.blocks[place.block];
         block.insert(place.slot + 1, (clock, handle));
         if block.len() > BLOCK {
             let tail = block.split_off(block.len() / 2);
             self.blocks.insert(place.block + 1, tail);
         }
+    }
+
+    /// Takes over that the item which started at a clock now starts at another, between its neighbors as before.
+    pub(crate) fn restart(&mut self, old: u32, new: u32) {
+        self.hint = self.find(old);
+        self.blocks[self.hint.block][self.hint.slot].0 = new;
     }
 
     /// Removes the item at a place.

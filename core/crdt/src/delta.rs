@@ -86,7 +86,7 @@ pub(crate) fn pieces(structs: &Structs, wanted: impl Fn(u32) -> bool) -> Vec<Pie
             let offset = before.saturating_sub(item.clock);
             pieces.push(Piece {
                 list: item.parent,
-                position: structs.nodes.position(&structs.items, handle) + offset,
+                position: structs.position(handle) + offset,
                 handle,
                 offset,
                 len: item.len - offset,
@@ -112,7 +112,7 @@ pub(crate) fn pieces(structs: &Structs, wanted: impl Fn(u32) -> bool) -> Vec<Pie
                 if len > 0 {
                     pieces.push(Piece {
                         list: item.parent,
-                        position: structs.nodes.position(&structs.items, handle),
+                        position: structs.position(handle),
                         handle,
                         offset: clock - item.clock,
                         len,

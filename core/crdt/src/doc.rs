@@ -100,6 +100,11 @@ impl Doc {
         self.own = self.structs.slot_or_add(client);
     }
 
+    /// Whether what is deleted may be collected before the transaction is closed: nobody looks at it any more.
+    pub(crate) fn collects_at_once(&self) -> bool {
+        self.options.gc && self.undo.is_empty() && self.observers.is_empty()
+    }
+
     fn typed_root(&mut self, name: &str, kind: TypeKind) -> u32 {
         let root = self.structs.root(name);
         let known = &mut self.structs.types[root as usize];

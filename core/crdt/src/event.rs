@@ -334,7 +334,7 @@ fn path(structs: &Structs, from: u32, to: u32) -> Vec<PathStep> {
         let holder = structs.types[at as usize].item;
         let item = &structs.items[holder];
         path.push(if item.key == NIL {
-            PathStep::Index(structs.nodes.position(&structs.items, holder))
+            PathStep::Index(structs.position(holder))
         } else {
             PathStep::Key(structs.shared_key(item.key))
         });

@@ -12,13 +12,27 @@ impl Structs {
     /// Collects (if `gc`) what was deleted and joins what belongs together.
     pub(crate) fn finish(&mut self, gc: bool) {
         let deletes = std::mem::take(&mut self.changes.deletes);
-        if gc {
-            for &(slot, range) in deletes.iter().rev() {
-                self.collect(slot, range.clock, range.end());
+        match *deletes.as_slice() {
+            [] => {}
+            [(slot, range)] => {
+                let last = if gc {
+                    self.collect(slot, range.clock, range.end())
+                } else {
+                    self.client(slot).clocks.find(range.end() - 1)
+                };
+                self.join_around(slot, range.clock, last);
             }
-        }
-        for &(slot, range) in deletes.iter().rev() {
-            self.join_around(slot, range.clock, range.end());
+            _ => {
+                if gc {
+                    for &(slot, range) in deletes.iter().rev() {
+                        self.collect(slot, range.clock, range.end());
+                    }
+                }
+                for &(slot, range) in deletes.iter().rev() {
+                    let last = self.client(slot).clocks.find(range.end() - 1);
+                    self.join_around(slot, range.clock, last);
+                }
+            }
         }
         self.changes.deletes = deletes;
         let touched = std::mem::take(&mut self.changes.touched);
@@ -33,11 +47,9 @@ impl Structs {
         self.changes.cuts = cuts;
     }
 
-    /// Joins the items of a deleted range with each other and their neighbors.
-    fn join_around(&mut self, slot: u32, clock: u32, end: u32) {
-        let clocks = &self.client(slot).clocks;
-        let last = clocks.find(end - 1);
-        let behind = clocks.next(last).unwrap_or(last);
+    /// Joins the items of a deleted range, up to the one at `last`, with each other and their neighbors.
+    fn join_around(&mut self, slot: u32, clock: u32, last: Place) {
+        let behind = self.client(slot).clocks.next(last).unwrap_or(last);
         self.join_down_to(slot, behind, clock);
     }
 

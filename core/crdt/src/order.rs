@@ -8,8 +8,12 @@
 //! ```
 //!
 //! All items of the list are in it, deleted ones with length 0. All trees of a document share one arena of nodes, so a
-//! handle is all there is to a pointer. A cursor remembers the leaf of the last edit and how much lies before it: people
-//! type where they typed.
+//! handle is all there is to a pointer.
+//!
+//! What makes it fast is that people type where they typed. A cursor remembers the leaf of the last edit and how much
+//! lies before it, and a finger the item in that leaf, so that a keystroke searches nothing. How the leaf's length has
+//! changed since is held in the order, too, and told to the nodes above only when the cursor goes elsewhere: until
+//! then their sums lack it, which everything that reads them takes into account.
 
 use crate::item::{Items, NIL};
 
@@ -35,6 +39,24 @@ struct Inner {
     sums: [u32; INNER],
 }
 
+impl Leaf {
+    /// From a slot with so much before it, finds the one that holds an offset in the leaf, and what is before that.
+    #[inline]
+    fn find(&self, mut slot: usize, mut before: u32, offset: u32) -> (usize, u32) {
+        while slot + 1 < self.count && offset - before >= self.lens[slot] {
+            before += self.lens[slot];
+            slot += 1;
+        }
+        (slot, before)
+    }
+}
+
+impl Inner {
+    fn slot(&self, child: u32) -> usize {
+        self.children[..self.count].iter().position(|&known| known == child).unwrap_or(0)
+    }
+}
+
 /// The nodes of all orders of a document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Nodes {
@@ -55,11 +77,25 @@ pub(crate) struct Order {
     cursor: u32,
     /// Visible length before that leaf.
     cursor_start: u32,
+    /// A place in that leaf, and the visible length before it in the leaf.
+    finger: usize,
+    finger_start: u32,
+    /// What that leaf's length has changed by (wrapping) since the nodes above it were told.
+    held: u32,
 }
 
 impl Default for Order {
     fn default() -> Self {
-        Self { root: NIL, root_is_leaf: true, len: 0, cursor: NIL, cursor_start: 0 }
+        Self {
+            root: NIL,
+            root_is_leaf: true,
+            len: 0,
+            cursor: NIL,
+            cursor_start: 0,
+            finger: 0,
+            finger_start: 0,
+            held: 0,
+        }
     }
 }
 
@@ -67,6 +103,14 @@ impl Order {
     /// Visible length of the list.
     pub(crate) fn len(&self) -> u32 {
         self.len
+    }
+
+    /// Takes the finger back to the start of its leaf if something changes before it.
+    #[inline]
+    fn touch(&mut self, leaf: u32, slot: usize) {
+        if leaf == self.cursor && slot < self.finger {
+            (self.finger, self.finger_start) = (0, 0);
+        }
     }
 }
 
@@ -88,7 +132,7 @@ impl Nodes {
             (self.first_leaf(order), 0)
         } else {
             let leaf = items[after].leaf;
-            (leaf, self.slot(leaf, after) + 1)
+            (leaf, self.slot(order, leaf, after) + 1)
         };
         let count = self.leaves[leaf as usize].count;
         if count == LEAF {
@@ -100,6 +144,7 @@ impl Nodes {
                 slot -= keep;
             }
         }
+        order.touch(leaf, slot.saturating_sub(1));
         let node = &mut self.leaves[leaf as usize];
         node.items.copy_within(slot..node.count, slot + 1);
         node.lens.copy_within(slot..node.count, slot + 1);
@@ -110,14 +155,15 @@ impl Nodes {
         let visible = items[handle].visible();
         if visible > 0 {
             self.leaves[leaf as usize].lens[slot] = visible;
-            self.add(order, leaf, i64::from(visible));
+            self.add(order, leaf, visible);
         }
     }
 
     /// Takes an item out.
     pub(crate) fn remove(&mut self, order: &mut Order, items: &mut Items, handle: u32) {
         let leaf = std::mem::replace(&mut items[handle].leaf, NIL);
-        let slot = self.slot(leaf, handle);
+        let slot = self.slot(order, leaf, handle);
+        order.touch(leaf, slot.saturating_sub(1));
         let node = &mut self.leaves[leaf as usize];
         let visible = node.lens[slot];
         node.items.copy_within(slot + 1..node.count, slot);
@@ -125,7 +171,7 @@ impl Nodes {
         node.count -= 1;
         let empty = node.count == 0;
         if visible > 0 {
-            self.add(order, leaf, -i64::from(visible));
+            self.add(order, leaf, visible.wrapping_neg());
         }
         if empty {
             self.remove_leaf(order, leaf);
@@ -133,46 +179,67 @@ impl Nodes {
     }
 
     /// Takes over an item's visible length after it changed.
+    #[inline]
     pub(crate) fn update(&mut self, order: &mut Order, items: &Items, handle: u32) {
         let leaf = items[handle].leaf;
-        let slot = self.slot(leaf, handle);
+        let slot = self.slot(order, leaf, handle);
+        order.touch(leaf, slot);
         let visible = items[handle].visible();
         let len = &mut self.leaves[leaf as usize].lens[slot];
-        let change = i64::from(visible) - i64::from(*len);
+        let change = visible.wrapping_sub(*len);
         *len = visible;
         if change != 0 {
             self.add(order, leaf, change);
         }
     }
 
-    /// Finds the item that holds a visible position below the length, and the offset in it; remembers the leaf.
-    pub(crate) fn seek(&self, order: &mut Order, position: u32) -> (u32, u32) {
-        let known = order.cursor != NIL
+    /// Finds the item that holds a visible position below the length, and the offset in it; remembers where.
+    #[inline]
+    pub(crate) fn seek(&mut self, order: &mut Order, position: u32) -> (u32, u32) {
+        let is_known = order.cursor != NIL
             && position >= order.cursor_start
             && position - order.cursor_start < self.leaves[order.cursor as usize].sum;
-        if !known {
+        if !is_known {
+            self.tell(order);
             (order.cursor, order.cursor_start) = self.descend(order, position);
+            (order.finger, order.finger_start) = (0, 0);
         }
-        self.in_leaf(order.cursor, position - order.cursor_start)
+        let offset = position - order.cursor_start;
+        if offset < order.finger_start {
+            (order.finger, order.finger_start) = (0, 0);
+        }
+        let leaf = &self.leaves[order.cursor as usize];
+        (order.finger, order.finger_start) = leaf.find(order.finger, order.finger_start, offset);
+        (leaf.items[order.finger], offset - order.finger_start)
     }
 
     /// As [`Nodes::seek`], for readers.
     pub(crate) fn find(&self, order: &Order, position: u32) -> (u32, u32) {
         let (leaf, start) = self.descend(order, position);
-        self.in_leaf(leaf, position - start)
+        let leaf = &self.leaves[leaf as usize];
+        let (slot, before) = leaf.find(0, 0, position - start);
+        (leaf.items[slot], position - start - before)
     }
 
-    /// Returns the visible length before an item.
-    pub(crate) fn position(&self, items: &Items, handle: u32) -> u32 {
+    /// Returns the visible length before an item of an order.
+    pub(crate) fn position(&self, order: &Order, items: &Items, handle: u32) -> u32 {
         let mut child = items[handle].leaf;
-        let leaf = &self.leaves[child as usize];
-        let slot = self.slot(child, handle);
-        let mut position: u32 = leaf.lens[..slot].iter().sum();
-        let mut parent = leaf.parent;
+        let slot = self.slot(order, child, handle);
+        let mut position: u32 = self.leaves[child as usize].lens[..slot].iter().sum();
+        let mut parent = self.leaves[child as usize].parent;
+        // Climbs beside the cursor's path, to see which is left of which where they meet.
+        let mut beside = if order.held == 0 { NIL } else { order.cursor };
+        let mut above = if beside == NIL { NIL } else { self.leaves[beside as usize].parent };
         while parent != NIL {
             let inner = &self.inners[parent as usize];
-            let at = inner.children[..inner.count].iter().position(|&c| c == child).unwrap_or(0);
-            position += inner.sums[..at].iter().sum::<u32>();
+            let at = inner.slot(child);
+            position = position.wrapping_add(inner.sums[..at].iter().sum());
+            if above == parent && beside != child && inner.slot(beside) < at {
+                position = position.wrapping_add(order.held);
+            }
+            if beside != NIL && above != NIL {
+                (beside, above) = (above, self.inners[above as usize].parent);
+            }
             child = parent;
             parent = inner.parent;
         }
@@ -208,12 +275,26 @@ impl Nodes {
     }
 
     #[inline]
-    fn slot(&self, leaf: u32, handle: u32) -> usize {
-        let leaf = &self.leaves[leaf as usize];
-        leaf.items[..leaf.count].iter().position(|&item| item == handle).unwrap_or(0)
+    fn slot(&self, order: &Order, leaf: u32, handle: u32) -> usize {
+        let node = &self.leaves[leaf as usize];
+        if leaf == order.cursor && node.items[order.finger] == handle {
+            return order.finger;
+        }
+        node.items[..node.count].iter().position(|&item| item == handle).unwrap_or(0)
     }
 
+    /// Finds the leaf that holds a visible position, and the visible length before it.
     fn descend(&self, order: &Order, position: u32) -> (u32, u32) {
+        let mut held = 0;
+        if order.held != 0 {
+            let end = order.cursor_start + self.leaves[order.cursor as usize].sum;
+            if position >= end {
+                held = order.held;
+            } else if position >= order.cursor_start {
+                return (order.cursor, order.cursor_start);
+            }
+        }
+        let position = position.wrapping_sub(held);
         let (mut node, mut is_leaf) = (order.root, order.root_is_leaf);
         let mut start = 0;
         while !is_leaf {
@@ -226,18 +307,7 @@ impl Nodes {
             node = inner.children[at];
             is_leaf = inner.above_leaves;
         }
-        (node, start)
-    }
-
-    #[inline]
-    fn in_leaf(&self, leaf: u32, mut offset: u32) -> (u32, u32) {
-        let leaf = &self.leaves[leaf as usize];
-        let mut slot = 0;
-        while slot + 1 < leaf.count && offset >= leaf.lens[slot] {
-            offset -= leaf.lens[slot];
-            slot += 1;
-        }
-        (leaf.items[slot], offset)
+        (node, start.wrapping_add(held))
     }
 
     fn first_leaf(&self, order: &Order) -> u32 {
@@ -271,27 +341,49 @@ impl Nodes {
         u32::try_from(self.inners.len() - 1).expect("fewer nodes than items")
     }
 
-    /// Adds a change of visible length to a leaf and everything above it.
-    fn add(&mut self, order: &mut Order, leaf: u32, change: i64) {
-        let changed = |sum: u32| u32::try_from(i64::from(sum) + change).unwrap_or(0);
+    /// Adds a change of visible length (wrapping) to a leaf and everything above it.
+    #[inline]
+    fn add(&mut self, order: &mut Order, leaf: u32, change: u32) {
         let node = &mut self.leaves[leaf as usize];
-        node.sum = changed(node.sum);
-        let (mut child, mut parent) = (leaf, node.parent);
+        node.sum = node.sum.wrapping_add(change);
+        order.len = order.len.wrapping_add(change);
+        if leaf == order.cursor {
+            order.held = order.held.wrapping_add(change);
+            return;
+        }
+        self.leave(order);
+        self.add_above(leaf, change);
+    }
+
+    fn add_above(&mut self, leaf: u32, change: u32) {
+        let (mut child, mut parent) = (leaf, self.leaves[leaf as usize].parent);
         while parent != NIL {
             let inner = &mut self.inners[parent as usize];
-            let at = inner.children[..inner.count].iter().position(|&c| c == child).unwrap_or(0);
-            inner.sums[at] = changed(inner.sums[at]);
+            let at = inner.slot(child);
+            inner.sums[at] = inner.sums[at].wrapping_add(change);
             child = parent;
             parent = inner.parent;
         }
-        order.len = changed(order.len);
-        if order.cursor != leaf {
-            order.cursor = NIL;
+    }
+
+    /// Tells the nodes above the cursor's leaf how that has changed.
+    fn tell(&mut self, order: &mut Order) {
+        let held = std::mem::take(&mut order.held);
+        if held != 0 {
+            self.add_above(order.cursor, held);
         }
+    }
+
+    /// Forgets the cursor.
+    fn leave(&mut self, order: &mut Order) {
+        self.tell(order);
+        order.cursor = NIL;
     }
 
     /// Moves what is behind the first `keep` items of a full leaf to a new one; returns it.
     fn split_leaf(&mut self, order: &mut Order, items: &mut Items, left: u32, keep: usize) -> u32 {
+        self.tell(order);
+        order.touch(left, 0);
         let right = self.add_leaf(NIL);
         let node = &mut self.leaves[left as usize];
         let moved = node.count - keep;
@@ -339,7 +431,7 @@ impl Nodes {
             return;
         }
         let inner = &mut self.inners[parent as usize];
-        let mut at = inner.children[..inner.count].iter().position(|&c| c == left).unwrap_or(0);
+        let mut at = inner.slot(left);
         inner.sums[at] -= moved;
         at += 1;
         let mut target = parent;
@@ -375,7 +467,7 @@ impl Nodes {
                     continue;
                 }
                 let inner = &mut self.inners[above as usize];
-                let at = inner.children[..inner.count].iter().position(|&c| c == node).unwrap_or(0);
+                let at = inner.slot(node);
                 if add {
                     inner.sums[at] += amount;
                 } else {
@@ -418,14 +510,14 @@ impl Nodes {
 
     fn remove_leaf(&mut self, order: &mut Order, leaf: u32) {
         if order.cursor == leaf {
-            order.cursor = NIL;
+            self.leave(order);
         }
         let mut parent = self.leaves[leaf as usize].parent;
         self.free_leaves.push(leaf);
         let mut child = leaf;
         while parent != NIL {
             let inner = &mut self.inners[parent as usize];
-            let at = inner.children[..inner.count].iter().position(|&c| c == child).unwrap_or(0);
+            let at = inner.slot(child);
             inner.children.copy_within(at + 1..inner.count, at);
             inner.sums.copy_within(at + 1..inner.count, at);
             inner.count -= 1;
@@ -456,14 +548,16 @@ impl Nodes {
     pub(crate) fn check(&self, order: &Order, items: &Items) -> Result<Vec<u32>, String> {
         let mut list = Vec::new();
         if order.root != NIL {
-            let sum = self.check_node(order.root, order.root_is_leaf, NIL, items, &mut list)?;
+            let (root, is_leaf) = (order.root, order.root_is_leaf);
+            let (sum, _) = self.check_node(order, root, is_leaf, NIL, items, &mut list)?;
             if sum != order.len {
                 return Err(format!("order: length {} but the tree sums to {sum}", order.len));
             }
         }
         if order.cursor != NIL {
             let leaf = &self.leaves[order.cursor as usize];
-            let start = leaf.items[..leaf.count].first().map(|&item| self.position(items, item));
+            let start =
+                leaf.items[..leaf.count].first().map(|&item| self.position(order, items, item));
             if start != Some(order.cursor_start) {
                 return Err(format!("order: cursor at {} but {start:?}", order.cursor_start));
             }
@@ -471,14 +565,16 @@ impl Nodes {
         Ok(list)
     }
 
+    /// Returns the visible length under a node, and whether the cursor is there.
     fn check_node(
         &self,
+        order: &Order,
         node: u32,
         is_leaf: bool,
         parent: u32,
         items: &Items,
         list: &mut Vec<u32>,
-    ) -> Result<u32, String> {
+    ) -> Result<(u32, bool), String> {
         if is_leaf {
             let leaf = &self.leaves[node as usize];
             if leaf.parent != parent || leaf.count == 0 {
@@ -494,20 +590,23 @@ impl Nodes {
             if sum != leaf.sum {
                 return Err(format!("order: leaf {node} sums to {sum}, says {}", leaf.sum));
             }
-            return Ok(sum);
+            return Ok((sum, node == order.cursor));
         }
         let inner = &self.inners[node as usize];
         if inner.parent != parent || inner.count == 0 {
             return Err(format!("order: node {node} hangs wrong or is empty"));
         }
-        let mut total = 0;
+        let (mut total, mut has_cursor) = (0, false);
         for (&child, &said) in inner.children[..inner.count].iter().zip(&inner.sums) {
-            let sum = self.check_node(child, inner.above_leaves, node, items, list)?;
-            if sum != said {
+            let (sum, below) =
+                self.check_node(order, child, inner.above_leaves, node, items, list)?;
+            let held = if below { order.held } else { 0 };
+            if sum != said.wrapping_add(held) {
                 return Err(format!("order: node {node} says {said} of {child}, which has {sum}"));
             }
             total += sum;
+            has_cursor |= below;
         }
-        Ok(total)
+        Ok((total, has_cursor))
     }
 }

@@ -452,6 +452,12 @@ impl Structs {
         self.clients[slot as usize].clocks.push(clock, handle);
     }
 
+    /// Returns the visible length of its list before an item.
+    pub(crate) fn position(&self, handle: u32) -> u32 {
+        let parent = self.items[handle].parent;
+        self.nodes.position(&self.types[parent as usize].order, &self.items, handle)
+    }
+
     /// Lengthens the last item of a client by units that continue it.
     pub(crate) fn extend(&mut self, handle: u32, len: u32) {
         let item = &mut self.items[handle];
@@ -647,6 +653,65 @@ impl Structs {
         }
     }
 
+    /// Deletes `len` units of a text from an offset on, if they lie between the rest of their item and a tombstone that
+    /// is one with them, behind (backspace) or before (delete): the border between the two moves, so that nothing is
+    /// cut, added, and joined again. Returns whether that is so; else nothing is done.
+    ///
+    /// The result is what closing the transaction would make of it, for what may be collected at once.
+    pub(crate) fn move_border(&mut self, handle: u32, offset: u32, len: u32) -> bool {
+        let item = &self.items[handle];
+        let is_backwards = offset > 0 && offset + len == item.len;
+        let is_forwards = offset == 0 && len < item.len;
+        let beside = if is_backwards { item.right } else { item.left };
+        if !(is_backwards || is_forwards) || beside == NIL || item.kind != Kind::String {
+            return false;
+        }
+        let tomb = &self.items[beside];
+        let (first, second) = if is_backwards { (item, tomb) } else { (tomb, item) };
+        let continues = tomb.kind == Kind::Deleted
+            && tomb.deleted
+            && first.slot == second.slot
+            && second.origin == first.last_ref()
+            && first.end() == second.clock
+            && first.right_origin == second.right_origin;
+        let is_free = |item: &Item| !item.keep && !item.redone;
+        let border = item.content + if is_backwards { offset } else { len };
+        if !continues
+            || !is_free(item)
+            || !is_free(tomb)
+            || self.client(item.slot).texts.is_inside_pair(border)
+        {
+            return false;
+        }
+        let (slot, clock, parent, old) =
+            (item.slot, item.clock + offset, item.parent, second.clock);
+        let new = if is_backwards {
+            self.items[handle].len -= len;
+            let tomb = &mut self.items[beside];
+            tomb.clock -= len;
+            tomb.len += len;
+            tomb.origin.clock -= len;
+            tomb.clock
+        } else {
+            // Closing would look once more at what is before the tombstone and behind the item.
+            let before = Ref { slot, clock: self.items[beside].clock };
+            self.items[beside].len += len;
+            let item = &mut self.items[handle];
+            item.clock += len;
+            item.len -= len;
+            item.content += len;
+            item.origin.clock += len;
+            let new = item.clock;
+            self.changes.cuts.extend([before, Ref { slot, clock: new }]);
+            new
+        };
+        self.clients[slot as usize].clocks.restart(old, new);
+        self.nodes.update(&mut self.types[parent as usize].order, &self.items, handle);
+        self.changes.delete(slot, clock, len);
+        self.changes.mark(parent, NIL);
+        true
+    }
+
     fn delete_one(&mut self, handle: u32, inside: &mut Vec<u32>) {
         let item = &mut self.items[handle];
         item.deleted = true;
@@ -682,25 +747,38 @@ impl Structs {
     }
 
     /// Collects the deleted items of a range of clocks: contents are dropped, children become collected blocks.
-    pub(crate) fn collect(&mut self, slot: u32, clock: u32, end: u32) {
-        let mut next = Some(self.client(slot).clocks.find(clock));
-        while let Some(place) = next {
+    /// Returns the place of the last one.
+    pub(crate) fn collect(&mut self, slot: u32, clock: u32, end: u32) -> Place {
+        let mut place = self.client(slot).clocks.find(clock);
+        loop {
             let clocks = &self.client(slot).clocks;
-            let handle = clocks.get(place);
-            next = clocks.next(place);
-            let item = &mut self.items[handle];
-            if item.clock >= end {
-                return;
+            let (handle, next) = (clocks.get(place), clocks.next(place));
+            self.collect_item(handle);
+            match next {
+                Some(next) if self.items[handle].end() < end => place = next,
+                _ => return place,
             }
-            if !item.deleted || item.keep || matches!(item.kind, Kind::Gc | Kind::Deleted) {
-                continue;
-            }
-            if item.kind != Kind::String {
-                self.collect_one(handle);
-            }
-            let item = &mut self.items[handle];
-            item.kind = Kind::Deleted;
-            item.content = NIL;
+        }
+    }
+
+    /// Collects an item if it is deleted and may be.
+    fn collect_item(&mut self, handle: u32) {
+        let item = &self.items[handle];
+        if !item.deleted || item.keep || matches!(item.kind, Kind::Gc | Kind::Deleted) {
+            return;
+        }
+        if item.kind != Kind::String {
+            self.collect_one(handle);
+        }
+        let item = &mut self.items[handle];
+        item.kind = Kind::Deleted;
+        item.content = NIL;
+    }
+
+    /// Collects a deleted text before the transaction is closed.
+    pub(crate) fn collect_text(&mut self, handle: u32) {
+        if self.items[handle].kind == Kind::String {
+            self.collect_item(handle);
         }
     }
 

@@ -171,9 +171,18 @@ impl Text {
         if len == 0 {
             return Ok(());
         }
+        let at_once = transaction.doc.collects_at_once();
         let structs = &mut transaction.doc.structs;
+        let has_marks = structs.types[self.0 as usize].has_marks;
+        if at_once && !has_marks {
+            let order = &mut structs.types[self.0 as usize].order;
+            let (handle, offset) = structs.nodes.seek(order, index);
+            if structs.move_border(handle, offset, len) {
+                return Ok(());
+            }
+        }
         let (left, mut at) = seek(structs, self.0, index);
-        if structs.types[self.0 as usize].has_marks {
+        if has_marks {
             Walk::near(structs, self.0, left, at).delete(transaction, len);
             return Ok(());
         }
@@ -187,6 +196,9 @@ impl Text {
             if visible > 0 {
                 left -= visible.min(left);
                 structs.delete(at);
+                if at_once {
+                    structs.collect_text(at);
+                }
             }
             at = structs.items[at].right;
         }
