@@ -4,7 +4,7 @@
 const BLOCK: usize = if cfg!(test) { 4 } else { 512 };
 
 /// A clock and the handle of the item that starts there.
-type Entry = (u32, u32);
+pub(crate) type Entry = (u32, u32);
 
 /// A list in blocks, sorted by clock. No block is empty.
 #[derive(Debug, Clone, Default)]
@@ -102,7 +102,13 @@ impl Clocks {
     pub(crate) fn push(&mut self, clock: u32, handle: u32) {
         match self.blocks.last_mut() {
             Some(block) if block.len() < BLOCK => block.push((clock, handle)),
-            _ => self.blocks.push(vec![(clock, handle)]),
+            None => self.blocks.push(vec![(clock, handle)]),
+            Some(_) => {
+                // Who fills one block fills another.
+                let mut block = Vec::with_capacity(BLOCK);
+                block.push((clock, handle));
+                self.blocks.push(block);
+            }
         }
     }
 
@@ -131,7 +137,13 @@ impl Clocks {
         }
     }
 
-    /// The entries from a place on.
+    /// The entries from a place on, block by block.
+    pub(crate) fn slices_from(&self, place: Place) -> impl Iterator<Item = &[Entry]> {
+        let rest = self.blocks[place.block + 1..].iter().map(Vec::as_slice);
+        std::iter::once(&self.blocks[place.block][place.slot..]).chain(rest)
+    }
+
+    /// The items from a place on.
     pub(crate) fn iter_from(&self, place: Option<Place>) -> impl Iterator<Item = u32> {
         let start = place.unwrap_or(Place { block: self.blocks.len(), slot: 0 });
         self.blocks.iter().enumerate().skip(start.block).flat_map(move |(at, block)| {

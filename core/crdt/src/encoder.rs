@@ -132,7 +132,8 @@ pub(crate) trait Encoder: Default {
     fn key(&mut self, key: &str);
     fn reset_deletes(&mut self);
     fn delete(&mut self, clock: u32, len: u32);
-    fn finish(self) -> Vec<u8>;
+    /// Ends the update and takes it out.
+    fn finish(&mut self) -> Vec<u8>;
 }
 
 /// The first format.
@@ -194,8 +195,8 @@ impl Encoder for EncoderV1 {
         write_var_u64(&mut self.out, u64::from(clock));
         write_var_u64(&mut self.out, u64::from(len));
     }
-    fn finish(self) -> Vec<u8> {
-        self.out
+    fn finish(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
     }
 }
 
@@ -269,7 +270,7 @@ impl Encoder for EncoderV2 {
         write_var_u64(&mut self.rest, u64::from(len - 1));
         self.delete_end = clock + len;
     }
-    fn finish(mut self) -> Vec<u8> {
+    fn finish(&mut self) -> Vec<u8> {
         columns::join(
             &[
                 self.key_clocks.finish(),

@@ -11,8 +11,7 @@ use crate::structs::{Structs, handle_of};
 impl Structs {
     /// Collects (if `gc`) what was deleted and joins what belongs together.
     pub(crate) fn finish(&mut self, gc: bool) {
-        let deletes = std::mem::take(&mut self.changes.deletes);
-        match *deletes.as_slice() {
+        match *self.changes.deletes.as_slice() {
             [] => {}
             [(slot, range)] => {
                 let last = if gc {
@@ -23,28 +22,23 @@ impl Structs {
                 self.join_around(slot, range.clock, last);
             }
             _ => {
-                if gc {
-                    for &(slot, range) in deletes.iter().rev() {
-                        self.collect(slot, range.clock, range.end());
-                    }
+                for at in (0..self.changes.deletes.len()).rev().filter(|_| gc) {
+                    let (slot, range) = self.changes.deletes[at];
+                    self.collect(slot, range.clock, range.end());
                 }
-                for &(slot, range) in deletes.iter().rev() {
+                for at in (0..self.changes.deletes.len()).rev() {
+                    let (slot, range) = self.changes.deletes[at];
                     let last = self.client(slot).clocks.find(range.end() - 1);
                     self.join_around(slot, range.clock, last);
                 }
             }
         }
-        self.changes.deletes = deletes;
-        let touched = std::mem::take(&mut self.changes.touched);
-        for &slot in &touched {
-            self.join_new(slot);
+        for at in 0..self.changes.touched.len() {
+            self.join_new(self.changes.touched[at]);
         }
-        self.changes.touched = touched;
-        let cuts = std::mem::take(&mut self.changes.cuts);
-        for &cut in cuts.iter().rev() {
-            self.join_at(cut);
+        for at in (0..self.changes.cuts.len()).rev() {
+            self.join_at(self.changes.cuts[at]);
         }
-        self.changes.cuts = cuts;
     }
 
     /// Joins the items of a deleted range, up to the one at `last`, with each other and their neighbors.
@@ -56,12 +50,11 @@ impl Structs {
     /// Joins the items that a client got in this transaction with each other and the one before.
     fn join_new(&mut self, slot: u32) {
         let before = self.before(slot);
-        let client = self.client(slot);
-        if client.next == before {
-            return;
-        }
-        let first = client.clocks.start(client.clocks.find(before));
-        if let Some(last) = client.clocks.last() {
+        let clocks = &self.client(slot).clocks;
+        let Some(last) = clocks.last() else { return };
+        // Where the last item has only grown, nothing has changed between it and the one before.
+        if clocks.start(last) >= before {
+            let first = clocks.start(clocks.find(before));
             self.join_down_to(slot, last, first);
         }
     }

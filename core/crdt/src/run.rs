@@ -50,10 +50,12 @@ impl TextRun {
     }
 
     /// Finds the byte of a unit; `Err` with the byte of the character's start if the unit lies between two halves.
+    #[inline]
     fn byte(&self, unit: u32) -> Result<usize, usize> {
-        if unit as usize <= self.ascii {
-            return Ok(unit as usize);
-        }
+        if unit as usize <= self.ascii { Ok(unit as usize) } else { self.byte_beyond_ascii(unit) }
+    }
+
+    fn byte_beyond_ascii(&self, unit: u32) -> Result<usize, usize> {
         let after = self.marks.partition_point(|mark| mark.1 <= unit);
         let (mut byte, mut at) = match after {
             #[expect(clippy::cast_possible_truncation, reason = "units fit 32 bits")]
@@ -85,6 +87,18 @@ impl TextRun {
         let from = self.byte(start).unwrap_or_else(|byte| byte);
         let to = self.byte(start + len).unwrap_or_else(|byte| byte);
         &self.text[from..to]
+    }
+
+    /// As [`TextRun::slice`]; `None` if an end lies inside a pair.
+    #[inline]
+    pub(crate) fn part(&self, start: u32, len: u32) -> Option<&str> {
+        let (from, to) = (self.byte(start).ok()?, self.byte(start + len).ok()?);
+        Some(&self.text[from..to])
+    }
+
+    /// Length in UTF-16 units.
+    pub(crate) fn len(&self) -> u32 {
+        self.units
     }
 
     /// Bytes held.

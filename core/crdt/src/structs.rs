@@ -97,7 +97,7 @@ pub(crate) struct Structs {
     pub(crate) items: Items,
     pub(crate) nodes: Nodes,
     pub(crate) clients: Vec<Client>,
-    slots: HashMap<ClientId, u32>,
+    slots: BTreeMap<ClientId, u32>,
     /// Clients that made something.
     ranks: u32,
     pub(crate) types: Vec<Type>,
@@ -300,10 +300,8 @@ impl Structs {
 
     /// A part of an item's text; a character cut in two is U+FFFD on both sides.
     pub(crate) fn text_part(&self, item: &Item, from: u32, len: u32) -> Cow<'_, str> {
-        let texts = &self.client(item.slot).texts;
-        let (start, end) = (item.content + from, item.content + from + len);
-        if !texts.is_inside_pair(start) && !texts.is_inside_pair(end) {
-            return Cow::Borrowed(texts.slice(start, len));
+        if let Some(part) = self.client(item.slot).texts.part(item.content + from, len) {
+            return Cow::Borrowed(part);
         }
         let (_, tail) = utf16::split(self.text(item), from as usize);
         Cow::Owned(utf16::split(&tail, len as usize).0.into_owned())
@@ -450,6 +448,47 @@ impl Structs {
         };
         self.advance(slot, len);
         self.clients[slot as usize].clocks.push(clock, handle);
+    }
+
+    /// Lengthens the item that ends at a place of a list by a text of ours, if that continues it: if it is what we typed
+    /// last, and what stood behind it then still does. Returns whether that is so; else nothing is done.
+    ///
+    /// The result is what integrating the text as an item of its own comes to.
+    pub(crate) fn append(
+        &mut self,
+        slot: u32,
+        parent: u32,
+        index: u32,
+        text: &str,
+        units: u32,
+    ) -> bool {
+        let order = &mut self.types[parent as usize].order;
+        let (handle, offset) = self.nodes.seek(order, index - 1);
+        let item = &self.items[handle];
+        let client = &mut self.clients[slot as usize];
+        if item.end() != client.next || offset + 1 != item.len {
+            return false;
+        }
+        let stands_behind = if item.right == NIL {
+            item.right_origin.is_none()
+        } else {
+            let right = &self.items[item.right];
+            let first = Ref { slot: right.slot, clock: right.clock };
+            !right.deleted && item.right_origin == first
+        };
+        let continues = stands_behind
+            && item.slot == slot
+            && item.kind == Kind::String
+            && !item.redone
+            && !item.keep
+            && client.texts.len() == item.content + item.len
+            && client.next.checked_add(units).is_some();
+        if continues {
+            client.texts.push(text, units).expect("a client's texts fit 32 bits");
+            self.extend(handle, units);
+            self.changes.mark(parent, NIL);
+        }
+        continues
     }
 
     /// Returns the visible length of its list before an item.

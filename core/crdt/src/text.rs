@@ -87,10 +87,15 @@ impl Text {
             return Ok(());
         }
         let units = u32::try_from(utf16::len(text)).map_err(|_| Error::Full)?;
-        let content = Content::String(text.into(), units);
+        let own = transaction.doc.own;
         let structs = &mut transaction.doc.structs;
+        let is_plain = attributes.is_none() && !structs.types[self.0 as usize].has_marks;
+        if is_plain && index > 0 && structs.append(own, self.0, index, text, units) {
+            return Ok(());
+        }
+        let content = Content::String(text.into(), units);
         let (mut left, mut right) = seek(structs, self.0, index);
-        if attributes.is_none() && !structs.types[self.0 as usize].has_marks {
+        if is_plain {
             while right != NIL && structs.items[right].deleted {
                 left = right;
                 right = structs.items[right].right;

@@ -67,9 +67,11 @@ impl Structs {
             encoder.client(client.id);
             write_var_u64(encoder.rest(), u64::from(known));
             let mut offset = known - client.clocks.start(first);
-            for handle in client.clocks.iter_from(Some(first)) {
-                self.write_struct(encoder, handle, offset);
-                offset = 0;
+            for entries in client.clocks.slices_from(first) {
+                for &(_, handle) in entries {
+                    self.write_struct(encoder, handle, offset);
+                    offset = 0;
+                }
             }
         }
     }

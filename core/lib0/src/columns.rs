@@ -331,9 +331,10 @@ pub fn join(
     rest: &[u8],
 ) -> Vec<u8> {
     let string_len = var_u64_len(text.len() as u64) + text.len() + lengths.len();
-    let framed = |len: usize| var_u64_len(len as u64) + len;
-    let columns: usize = before.iter().chain(after).map(|column| framed(column.len())).sum();
-    let mut out = Vec::with_capacity(1 + columns + framed(string_len) + rest.len());
+    let columns: usize = before.iter().chain(after).map(|column| column.len()).sum();
+    // Lengths in front of columns take a byte each, or little beside the column.
+    let lens = 2 * (before.len() + after.len() + 1);
+    let mut out = Vec::with_capacity(1 + lens + columns + string_len + rest.len());
     out.push(0);
     for column in before {
         write_var_bytes(&mut out, column);
