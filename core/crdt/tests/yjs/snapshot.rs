@@ -1,6 +1,6 @@
 //! `snapshot.tests.js`: a document as it was at a moment, and what a moment holds.
 
-use crdt::{ClientId, Doc, Options, Snapshot};
+use crdt::{ClientId, Doc, New, Options, Shared, Snapshot, Value};
 use serde_json::{Value as Json, json};
 
 use crate::json::{content, doc, doc_with_history, hex, values};
@@ -82,7 +82,7 @@ fn a_nested_map_is_restored_as_it_was() {
     let list = doc.array("array");
     let mut edit = doc.transact();
     let map = list.insert_map(&mut edit, 0).unwrap();
-    let crdt::Shared::Map(map) = map else { unreachable!("a map was inserted") };
+    let Shared::Map(map) = map else { unreachable!("a map was inserted") };
     edit.commit();
     let set = |doc: &mut Doc, key: &str, value: &str| {
         let mut edit = doc.transact();
@@ -213,4 +213,30 @@ fn a_moment_does_not_hold_a_deletion_next_to_its_own() {
     edit.commit();
     assert!(!moment.contains_v1(&local.state_v1()).unwrap());
     assert!(!moment.contains_v2(&local.state_v2()).unwrap());
+}
+
+#[test]
+fn attributes_are_read_as_they_were() {
+    let mut doc = doc_with_history(1);
+    let map = doc.map("");
+    let mut edit = doc.transact();
+    map.insert(&mut edit, "el", New::XmlElement("div".to_owned())).unwrap();
+    edit.commit();
+    let Some(Value::Shared(Shared::Xml(element))) = map.get(&doc, "el") else {
+        unreachable!("an element was set")
+    };
+    let mut moments = vec![doc.snapshot()];
+    for value in ["1", "2"] {
+        let mut edit = doc.transact();
+        element.set_attribute(&mut edit, "a", value).unwrap();
+        edit.commit();
+        moments.push(doc.snapshot());
+    }
+    assert_eq!(element.attribute(&doc, "a"), Some(Value::Any("2".into())));
+    let expected = [None, Some("1"), Some("2")];
+    for (moment, expected) in moments.iter().zip(expected) {
+        let expected: Vec<(String, Value)> =
+            expected.map(|value| ("a".to_owned(), Value::Any(value.into()))).into_iter().collect();
+        assert_eq!(element.attributes_at(&doc, moment), expected);
+    }
 }

@@ -1,9 +1,12 @@
 //! `updates.tests.js`: updates merged, cut and waiting, without a document and through one.
 
-use crdt::{ClientId, Commit, Doc, Error, StateVector, update};
+use crdt::update::Obfuscate;
+use crdt::{
+    ClientId, Commit, Delta, Doc, Error, Inserted, New, Shared, StateVector, Subdoc, Value, update,
+};
 use serde_json::json;
 
-use crate::json::{content, delta, doc, doc_with_history, object, values};
+use crate::json::{content, delta, doc, doc_with_history, object, steps, values};
 use crate::network::Network;
 
 type Bytes = Result<Vec<u8>, Error>;
@@ -217,4 +220,68 @@ fn what_waits_is_passed_on_until_it_is_no_longer_missing() {
         }
     }
     assert_eq!(state, server.state_v1());
+}
+
+#[test]
+fn an_obfuscated_update_has_the_same_shape_and_says_nothing() {
+    let mut doc = doc(1);
+    let (text, map, array) = (doc.text("text"), doc.map("map"), doc.array("array"));
+    let words = json!([
+        { "insert": "text", "attributes": { "bold": true } },
+        { "insert": { "href": "supersecreturl" } },
+    ]);
+    let mut edit = doc.transact();
+    text.apply_delta(&mut edit, &steps(words)).unwrap();
+    edit.commit();
+    for secret in ["secret1", "secret2"] {
+        let mut edit = doc.transact();
+        map.insert(&mut edit, "key", secret).unwrap();
+        edit.commit();
+    }
+    let mut edit = doc.transact();
+    let element = New::XmlElement("secretnodename".to_owned());
+    let elements = vec!["teststring".into(), 42.into(), element, Subdoc::new("secret").into()];
+    array.insert(&mut edit, 0, elements).unwrap();
+    let Some(Value::Shared(Shared::Xml(element))) = array.get(edit.doc(), 2) else {
+        unreachable!("an element was inserted")
+    };
+    element.set_attribute(&mut edit, "attr", "val").unwrap();
+    edit.commit();
+
+    let what = Obfuscate::default();
+    let v1 = update::obfuscate_v1(&doc.state_v1(), what).unwrap();
+    let v2 = update::obfuscate_v2(&doc.state_v2(), what).unwrap();
+    assert_eq!(update::v1_to_v2(&v1).unwrap(), v2);
+    for secret in ["bold", "supersecreturl", "secret", "key", "teststring", "attr", "val"] {
+        let found = v1.windows(secret.len()).any(|part| part == secret.as_bytes());
+        assert!(!found, "{secret} is still there");
+    }
+    let mut obfuscated = crate::json::doc(2);
+    let (text, map, array) =
+        (obfuscated.text("text"), obfuscated.map("map"), obfuscated.array("array"));
+    obfuscated.apply_v1(&v1).unwrap();
+    let shown = text.delta(&obfuscated);
+    let [Delta::Insert(Inserted::Text(word), formats), Delta::Insert(embedded, none)] =
+        shown.as_slice()
+    else {
+        panic!("{shown:?} has another shape")
+    };
+    assert_eq!((word.len(), formats.len(), none.len()), (4, 1, 0));
+    assert_ne!(word, "text");
+    assert!(formats.get("bold").is_none());
+    assert!(matches!(embedded, Inserted::Embed(_)));
+    assert_eq!(map.keys(&obfuscated).len(), 1);
+    assert_eq!(map.get(&obfuscated, "key"), None);
+    let elements = array.read(&obfuscated);
+    let [string, number, Value::Shared(Shared::Xml(element)), Value::Doc(subdoc)] =
+        elements.as_slice()
+    else {
+        panic!("{elements:?} has another shape")
+    };
+    assert_ne!(string.as_str(), Some("teststring"));
+    assert_ne!(number.as_f64(), Some(42.0));
+    assert_ne!(element.name(&obfuscated), Some("secretnodename"));
+    assert_eq!(element.attributes(&obfuscated).len(), 1);
+    assert_eq!(element.attribute(&obfuscated, "attr"), None);
+    assert_ne!(subdoc.guid, "secret");
 }
