@@ -1,5 +1,7 @@
 //! Shared arrays.
 
+use std::ops::{Bound, RangeBounds};
+
 use lib0::Any;
 
 use crate::content::{Content, TypeKind};
@@ -38,12 +40,35 @@ impl Array {
 
     /// All elements.
     pub fn read(self, doc: &Doc) -> Vec<Value> {
+        self.slice(doc, ..)
+    }
+
+    /// The elements of a range, as far as there are any.
+    pub fn slice(self, doc: &Doc, range: impl RangeBounds<u32>) -> Vec<Value> {
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&last) => last.saturating_add(1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => u32::MAX,
+        };
+        let end = end.min(self.len(doc));
+        if start >= end {
+            return Vec::new();
+        }
         let structs = &doc.structs;
-        let mut values = Vec::new();
-        let mut at = structs.types[self.0 as usize].start;
-        while at != NIL {
+        let (mut at, mut offset) = structs.nodes.find(&structs.types[self.0 as usize].order, start);
+        let mut left = end - start;
+        let mut values = Vec::with_capacity(left as usize);
+        while left > 0 && at != NIL {
             let item = &structs.items[at];
-            values.extend((0..item.visible()).map(|offset| Value::of(structs, item, offset)));
+            let to = item.visible().min(offset.saturating_add(left));
+            values.extend((offset..to).map(|offset| Value::of(structs, item, offset)));
+            left -= to - offset;
+            offset = 0;
             at = item.right;
         }
         values

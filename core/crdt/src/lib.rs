@@ -86,6 +86,7 @@ mod snapshot;
 mod subdocs;
 mod text;
 mod transaction;
+mod tree;
 mod undo;
 mod value;
 mod xml;

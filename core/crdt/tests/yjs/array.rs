@@ -44,6 +44,34 @@ fn a_state_brings_an_array_to_another_document() {
 }
 
 #[test]
+fn a_slice_has_the_elements_of_its_range() {
+    let mut doc = doc(1);
+    let array = doc.array("array");
+    let mut transaction = doc.transact();
+    array.insert(&mut transaction, 0, values(json!([1, 2, 3]))).unwrap();
+    transaction.commit();
+    let numbers = |values: Vec<Value>| -> Vec<f64> {
+        values.iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    assert_eq!(numbers(array.slice(&doc, ..)), [1.0, 2.0, 3.0]);
+    assert_eq!(numbers(array.slice(&doc, 1..)), [2.0, 3.0]);
+    assert_eq!(numbers(array.slice(&doc, ..array.len(&doc) - 1)), [1.0, 2.0]);
+    let mut transaction = doc.transact();
+    array.insert(&mut transaction, 0, values(json!([0]))).unwrap();
+    transaction.commit();
+    assert_eq!(numbers(array.slice(&doc, ..)), [0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(numbers(array.slice(&doc, 0..2)), [0.0, 1.0]);
+    // Deleted elements are passed over; a range may go past the end.
+    let mut transaction = doc.transact();
+    array.delete(&mut transaction, 2, 1).unwrap();
+    transaction.commit();
+    assert_eq!(numbers(array.slice(&doc, 1..=2)), [1.0, 3.0]);
+    assert_eq!(numbers(array.slice(&doc, 2..9)), [3.0]);
+    assert_eq!(numbers(array.slice(&doc, 3..)), [0.0; 0]);
+    assert_eq!(numbers(array.slice(&doc, 9..)), [0.0; 0]);
+}
+
+#[test]
 fn an_array_put_under_a_key_holds_what_is_put_into_it() {
     let mut doc = doc(1);
     let root = doc.map("root");

@@ -1,6 +1,6 @@
 //! XML: Yjs's `y-xml.tests.js`.
 
-use crdt::{Any, Error, New, Shared, Transaction, Value};
+use crdt::{Any, Doc, Error, New, Shared, Transaction, Value, Xml};
 use serde_json::{Value as Json, json};
 
 use crate::json::{delta, doc, events, steps};
@@ -105,6 +105,110 @@ fn a_text_has_attributes_as_a_whole() {
     assert_eq!(text.attribute(&doc, "test"), Some(Value::Any(Any::from(42))));
     assert_eq!(text.attribute(&doc, "other"), None);
     assert_eq!(delta(&doc, text), json!([]), "they are no formats");
+}
+
+/// An element to be inserted.
+fn element(name: &str) -> New {
+    New::XmlElement(name.to_owned())
+}
+
+/// A child, which is a type.
+fn child(doc: &Doc, parent: Xml, index: u32) -> Shared {
+    match parent.get(doc, index) {
+        Some(Value::Shared(child)) => child,
+        other => panic!("{other:?} is no child"),
+    }
+}
+
+/// A child, which is an element.
+fn child_element(doc: &Doc, parent: Xml, index: u32) -> Xml {
+    match child(doc, parent, index) {
+        Shared::Xml(xml) => xml,
+        other => panic!("{other:?} is no element"),
+    }
+}
+
+#[test]
+fn elements_are_found_by_name_at_any_depth_in_their_order() {
+    let mut network = Network::new(3, 3);
+    let xml = network.xml(0);
+    network.edit(0, |transaction| {
+        xml.insert(transaction, 0, vec![element("p"), element("p"), element("img")])?;
+        let first = child_element(transaction.doc(), xml, 0);
+        first.insert(transaction, 0, vec![New::XmlText, New::XmlText])
+    });
+    let doc = network.doc(0);
+    let (first, second) = (child_element(doc, xml, 0), child_element(doc, xml, 1));
+    assert_eq!(xml.elements(doc, "p").collect::<Vec<Xml>>(), [first, second]);
+    assert_eq!(xml.elements(doc, "P").next(), Some(first));
+    assert_eq!(xml.elements(doc, "div").next(), None);
+    let everything = [
+        first.into(),
+        child(doc, first, 0),
+        child(doc, first, 1),
+        second.into(),
+        child(doc, xml, 2),
+    ];
+    assert_eq!(xml.descendants(doc).collect::<Vec<Shared>>(), everything);
+    // What is deleted is passed over with all that is in it; the walk ends with the element it began in.
+    network.edit(0, |transaction| {
+        second.insert(transaction, 0, vec![element("p")])?;
+        xml.delete(transaction, 0, 1)
+    });
+    let doc = network.doc(0);
+    let inner = child_element(doc, second, 0);
+    assert_eq!(xml.elements(doc, "p").collect::<Vec<Xml>>(), [second, inner]);
+    assert_eq!(second.descendants(doc).collect::<Vec<Shared>>(), [inner.into()]);
+    assert_eq!(inner.descendants(doc).next(), None);
+    network.converge();
+}
+
+#[test]
+fn siblings_and_parents_are_found() {
+    let mut doc = doc(1);
+    let xml = doc.xml("");
+    let mut transaction = doc.transact();
+    xml.insert(&mut transaction, 0, vec![New::XmlText, element("p")]).unwrap();
+    transaction.commit();
+    let (first, second) = (child(&doc, xml, 0), child(&doc, xml, 1));
+    assert_eq!(first.next_sibling(&doc), Some(second));
+    assert_eq!(second.previous_sibling(&doc), Some(first));
+    assert_eq!((first.previous_sibling(&doc), second.next_sibling(&doc)), (None, None));
+    assert_eq!(first.parent(&doc), Some(xml.into()));
+    assert_eq!(Shared::from(xml).parent(&doc), None);
+    assert_eq!(xml.first_child(&doc), Some(first));
+    // What is deleted stands between others, and has none itself.
+    let mut transaction = doc.transact();
+    xml.insert(&mut transaction, 1, vec![element("gone")]).unwrap();
+    transaction.commit();
+    let gone = child(&doc, xml, 1);
+    assert_eq!(gone.next_sibling(&doc), Some(second));
+    let mut transaction = doc.transact();
+    xml.delete(&mut transaction, 1, 1).unwrap();
+    transaction.commit();
+    assert_eq!(first.next_sibling(&doc), Some(second));
+    assert_eq!((gone.next_sibling(&doc), gone.parent(&doc)), (None, None));
+}
+
+#[test]
+fn children_are_inserted_behind_others() {
+    let mut doc = doc(1);
+    let xml = doc.xml("");
+    let mut transaction = doc.transact();
+    xml.insert_after(&mut transaction, None, vec![New::XmlText, element("p")]).unwrap();
+    let second = child_element(transaction.doc(), xml, 1);
+    second.insert_after(&mut transaction, None, vec![element("span")]).unwrap();
+    let span = child(transaction.doc(), second, 0);
+    second.insert_after(&mut transaction, Some(span), vec![New::XmlText]).unwrap();
+    xml.insert_after(&mut transaction, Some(second.into()), vec![element("b")]).unwrap();
+    let third = child_element(transaction.doc(), xml, 2);
+    let refused = third.insert_after(&mut transaction, Some(span), vec![New::XmlText]);
+    assert_eq!(refused, Err(Error::Gone), "it is another's child");
+    transaction.commit();
+    assert_eq!(xml.to_xml(&doc), "<p><span></span></p><b></b>");
+    assert_eq!((xml.len(&doc), second.len(&doc), third.len(&doc)), (3, 2, 0));
+    assert_eq!(child(&doc, second, 0), span);
+    assert!(matches!(child(&doc, second, 1), Shared::Text(_)));
 }
 
 #[test]
