@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 
 use crate::block::{Block, BlockKind, Parent};
-use crate::decoder::{DecoderV2, Update};
+use crate::decoder::{Checked, Decoder, DecoderV2};
 use crate::delete_set::DeleteSet;
 use crate::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
 use crate::id::{ClientId, Id};
-use crate::integrate::{Passed, Spot};
 use crate::item::{Kind, NIL, Ref};
+use crate::place::{Passed, Spot};
 use crate::structs::Structs;
 use crate::update::merge_own;
 
@@ -37,8 +37,14 @@ impl Pending {
 /// One client's blocks of an update, taken one after the other.
 struct Queue<'a> {
     client: ClientId,
-    blocks: std::iter::Peekable<std::vec::IntoIter<Block<'a>>>,
+    blocks: std::vec::IntoIter<Block<'a>>,
 }
+
+/// Blocks that an empty document takes one by one; more are ordered when all are here.
+const FEW: usize = if cfg!(test) { 4 } else { 64 };
+
+/// What has to wait: per client the clock that must be passed first, and the structs as an update.
+type Rest = (BTreeMap<ClientId, u32>, Vec<u8>);
 
 /// What an item stands beside, once everything it needs is here.
 enum Needs {
@@ -50,14 +56,14 @@ enum Needs {
 
 impl Structs {
     /// Applies an update that was read and checked; merges into `pending` what has to wait.
-    pub(crate) fn apply(
+    pub(crate) fn apply<'a, D: Decoder<'a>>(
         &mut self,
         passed: &mut Passed,
         pending: &mut Pending,
-        update: Update<'_>,
+        mut update: Checked<'a, D>,
     ) -> Result<(), Error> {
-        let deletes = update.deletes;
-        let rest = self.integrate_all(passed, update.clients);
+        let deletes = std::mem::take(&mut update.deletes);
+        let rest = self.integrate_all(passed, update);
         let mut retry = false;
         match (&mut pending.structs, rest) {
             (Some((missing, waiting)), rest) => {
@@ -75,7 +81,7 @@ impl Structs {
         let rest = self.apply_deletes(&deletes);
         let older = match &pending.deletes {
             Some(waiting) => {
-                self.apply_deletes(&Update::read_own::<DecoderV2<'_>>(waiting)?.deletes)
+                self.apply_deletes(&Checked::<DecoderV2<'_>>::read_own(waiting)?.deletes)
             }
             None => None,
         };
@@ -84,20 +90,72 @@ impl Structs {
             (new, old) => new.or(old),
         };
         if retry && let Some((_, waiting)) = pending.structs.take() {
-            self.apply(passed, pending, Update::read_own::<DecoderV2<'_>>(&waiting)?)?;
+            self.apply(passed, pending, Checked::<DecoderV2<'_>>::read_own(&waiting)?)?;
         }
         Ok(())
     }
 
     /// Integrates what can be; returns what can't, with the clocks it waits for.
-    fn integrate_all(
+    fn integrate_all<'a, D: Decoder<'a>>(
         &mut self,
         passed: &mut Passed,
-        clients: Vec<(ClientId, Vec<Block<'_>>)>,
-    ) -> Option<(BTreeMap<ClientId, u32>, Vec<u8>)> {
+        mut update: Checked<'a, D>,
+    ) -> Option<Rest> {
+        let loads = update.count > FEW && self.items.len() == 0;
+        if loads {
+            self.items.reserve(update.count);
+            self.unordered = Some(Vec::new());
+        }
+        let mut stuck = None;
+        if update.is_descending {
+            stuck = update.find_map(|block| self.take(passed, block));
+        }
+        let rest = if update.is_descending && stuck.is_none() {
+            None
+        } else {
+            self.integrate_queued(passed, stuck, update)
+        };
+        if loads {
+            self.order_all();
+        }
+        rest
+    }
+
+    /// Integrates a block if everything it needs is here; else gives it back.
+    fn take<'a>(&mut self, passed: &mut Passed, block: Block<'a>) -> Option<Block<'a>> {
+        if block.is_skip() {
+            return None;
+        }
+        let known = self.next(block.client);
+        if block.clock > known || !matches!(self.needs(&block), Needs::Nothing) {
+            return Some(block);
+        }
+        // Even what is known waits for its neighbors, as in Yjs: a collected block may have come first.
+        if block.end() <= known {
+            self.cut_beside(&block);
+        } else {
+            self.integrate_block(passed, block, known);
+        }
+        None
+    }
+
+    /// Integrates blocks that may stand before what they need, the first (`stuck`) among them.
+    fn integrate_queued<'a>(
+        &mut self,
+        passed: &mut Passed,
+        stuck: Option<Block<'a>>,
+        blocks: impl Iterator<Item = Block<'a>>,
+    ) -> Option<Rest> {
+        let mut clients: Vec<(ClientId, Vec<Block<'a>>)> = Vec::new();
+        for block in blocks {
+            match clients.last_mut() {
+                Some((client, blocks)) if *client == block.client => blocks.push(block),
+                _ => clients.push((block.client, vec![block])),
+            }
+        }
         let mut queues: Vec<Queue<'_>> = clients
             .into_iter()
-            .map(|(client, blocks)| Queue { client, blocks: blocks.into_iter().peekable() })
+            .map(|(client, blocks)| Queue { client, blocks: blocks.into_iter() })
             .collect();
         // Taken from the end: the highest client first, as others' items tend to go behind its.
         queues.sort_by_key(|queue| queue.client);
@@ -107,7 +165,7 @@ impl Structs {
         let mut current = queues.len();
         let mut missing: BTreeMap<ClientId, u32> = BTreeMap::new();
         let mut rest: BTreeMap<ClientId, Vec<Block<'_>>> = BTreeMap::new();
-        let mut stack: Vec<Block<'_>> = Vec::new();
+        let mut stack: Vec<Block<'_>> = Vec::from_iter(stuck);
         loop {
             let head = if let Some(block) = stack.pop() {
                 block
@@ -234,9 +292,10 @@ impl Structs {
             self.push_gc(slot, clock, len);
             return;
         };
-        let to_ref = |structs: &Self, id: Id| Ref {
-            slot: structs.slot(id.client).unwrap_or(NIL),
-            clock: id.clock,
+        let own = block.client;
+        let to_ref = |structs: &Self, id: Id| {
+            let slot = if id.client == own { Some(slot) } else { structs.slot(id.client) };
+            Ref { slot: slot.unwrap_or(NIL), clock: id.clock }
         };
         let mut spot = Spot {
             parent: NIL,
@@ -323,27 +382,24 @@ impl Structs {
 
     /// Deletes the known units from `clock` up to `end`.
     fn delete_range(&mut self, slot: u32, clock: u32, end: u32) {
-        let mut handle = self.find(Ref { slot, clock });
-        let item = &self.items[handle];
-        if !item.deleted && item.clock < clock {
-            handle = self.split(handle, clock - item.clock);
-        }
+        let mut place = self.client(slot).clocks.find(clock);
         loop {
-            let item = &self.items[handle];
-            if item.clock >= end {
-                break;
-            }
-            if !item.deleted {
-                if end < item.end() {
-                    self.split(handle, end - item.clock);
+            let mut handle = self.client(slot).clocks.get(place);
+            let (start, stop) = (self.items[handle].clock, self.items[handle].end());
+            if !self.items[handle].deleted {
+                if start < clock {
+                    handle = self.split(handle, clock - start);
+                    place = self.client(slot).clocks.find(clock);
+                }
+                if end < stop {
+                    self.split(handle, end - clock.max(start));
                 }
                 self.delete(handle);
             }
-            let next = self.items[handle].end();
-            if next >= end || next >= self.client(slot).next {
-                break;
+            match self.client(slot).clocks.next(place) {
+                Some(next) if stop < end => place = next,
+                _ => return,
             }
-            handle = self.find(Ref { slot, clock: next });
         }
     }
 }

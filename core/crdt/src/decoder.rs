@@ -6,6 +6,7 @@
 //! structs a byte and 2^20.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use lib0::columns::{IntDiffOptRleReader, RleReader, StringReader, UintOptRleReader};
@@ -18,7 +19,7 @@ use crate::id::{ClientId, Id};
 use crate::subdoc::Subdoc;
 
 /// Where each field of an update comes from.
-pub(crate) trait Decoder<'a>: Sized {
+pub(crate) trait Decoder<'a>: Sized + Clone {
     fn open(bytes: &'a [u8]) -> Result<Self, ReadError>;
     fn rest(&mut self) -> &mut Reader<'a>;
     fn left_id(&mut self) -> Result<Id, ReadError>;
@@ -46,6 +47,7 @@ fn narrow(reader: &Reader<'_>, number: u64) -> Result<u32, ReadError> {
 }
 
 /// The first format.
+#[derive(Clone)]
 pub(crate) struct DecoderV1<'a> {
     reader: Reader<'a>,
 }
@@ -104,6 +106,7 @@ impl<'a> Decoder<'a> for DecoderV1<'a> {
 }
 
 /// The second format.
+#[derive(Clone)]
 pub(crate) struct DecoderV2<'a> {
     keys: Vec<Cow<'a, str>>,
     key_clocks: IntDiffOptRleReader<'a>,
@@ -226,8 +229,7 @@ pub(crate) struct Update<'a> {
 impl<'a> Update<'a> {
     /// Reads an update of a stranger.
     pub(crate) fn read<D: Decoder<'a>>(bytes: &'a [u8]) -> Result<Self, ReadError> {
-        let budget = bytes.len().saturating_mul(4).saturating_add(1 << 20);
-        Self::read_with_budget::<D>(bytes, budget as u64)
+        Self::read_with_budget::<D>(bytes, budget(bytes))
     }
 
     /// Reads what this crate wrote itself: no cap on the number of structs, since it may be what many updates came to.
@@ -236,47 +238,159 @@ impl<'a> Update<'a> {
     }
 
     /// Reads an update of at most `budget` structs.
-    fn read_with_budget<D: Decoder<'a>>(
-        bytes: &'a [u8],
-        mut budget: u64,
-    ) -> Result<Self, ReadError> {
+    fn read_with_budget<D: Decoder<'a>>(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
+        let mut clients: Vec<(ClientId, Vec<Block<'a>>)> = Vec::new();
         let mut decoder = D::open(bytes)?;
-        let clients = decoder.rest().var_u64()?;
-        if clients > decoder.rest().remaining() as u64 {
-            return Err(decoder.rest().error("count runs past the end"));
+        let deletes = walk(&mut decoder, budget, |block| match clients.last_mut() {
+            Some((client, blocks)) if *client == block.client => blocks.push(block),
+            _ => clients.push((block.client, vec![block])),
+        })?;
+        Ok(Self { clients, deletes })
+    }
+}
+
+/// The structs a stranger's update of so many bytes may have at most.
+fn budget(bytes: &[u8]) -> u64 {
+    bytes.len().saturating_mul(4).saturating_add(1 << 20) as u64
+}
+
+/// Reads and checks an update; hands each block on.
+fn walk<'a, D: Decoder<'a>>(
+    decoder: &mut D,
+    mut budget: u64,
+    mut each: impl FnMut(Block<'a>),
+) -> Result<DeleteSet, ReadError> {
+    let clients = decoder.rest().var_u64()?;
+    if clients > decoder.rest().remaining() as u64 {
+        return Err(decoder.rest().error("count runs past the end"));
+    }
+    // Yjs writes the highest client first: only where one is not below the one before, all are looked through.
+    let mut seen = Seen::default();
+    for _ in 0..clients {
+        let structs = decoder.rest().var_u64()?;
+        if structs > budget {
+            return Err(decoder.rest().error("more structs than an update of this size can hold"));
         }
-        let mut update = Self::default();
-        let mut seen = std::collections::HashSet::new();
-        for _ in 0..clients {
-            let structs = decoder.rest().var_u64()?;
-            if structs > budget {
-                return Err(decoder
-                    .rest()
-                    .error("more structs than an update of this size can hold"));
-            }
-            budget -= structs;
-            let client = decoder.client()?;
-            let mut clock = decoder.rest().var_u32()?;
-            if !seen.insert(client) {
-                return Err(decoder.rest().error("a client appears twice"));
-            }
-            let mut blocks = Vec::with_capacity(
-                usize::try_from(structs).unwrap_or(usize::MAX).min(decoder.rest().remaining() / 2),
-            );
-            for _ in 0..structs {
-                let block = read_block(&mut decoder, client, clock)?;
-                clock = block.end();
-                blocks.push(block);
-            }
-            if !blocks.is_empty() {
-                update.clients.push((client, blocks));
-            }
+        budget -= structs;
+        let client = decoder.client()?;
+        let mut clock = decoder.rest().var_u32()?;
+        if !seen.add(client) {
+            return Err(decoder.rest().error("a client appears twice"));
         }
-        update.deletes = read_deletes(&mut decoder)?;
-        if !decoder.rest().is_empty() {
-            return Err(decoder.rest().error("bytes after the end of an update"));
+        for _ in 0..structs {
+            let block = read_block(decoder, client, clock)?;
+            clock = block.end();
+            each(block);
         }
-        Ok(update)
+    }
+    let deletes = read_deletes(decoder)?;
+    if !decoder.rest().is_empty() {
+        return Err(decoder.rest().error("bytes after the end of an update"));
+    }
+    Ok(deletes)
+}
+
+/// The clients of an update so far. As long as they descend, the last one says whether another is new.
+#[derive(Default)]
+struct Seen {
+    last: Option<ClientId>,
+    before: Vec<ClientId>,
+    unsorted: HashSet<ClientId>,
+}
+
+impl Seen {
+    /// Adds a client; returns whether it is new.
+    fn add(&mut self, client: ClientId) -> bool {
+        if self.unsorted.is_empty() && self.last.is_none_or(|last| client < last) {
+            self.before.extend(self.last.replace(client));
+            return true;
+        }
+        self.unsorted.extend(self.before.drain(..).chain(self.last.take()));
+        self.unsorted.insert(client)
+    }
+}
+
+/// An update that was read and checked, and is read once more, block by block, where it is applied: so nothing of it
+/// is kept beside its bytes.
+pub(crate) struct Checked<'a, D> {
+    pub(crate) deletes: DeleteSet,
+    /// How many blocks it has.
+    pub(crate) count: usize,
+    /// Whether each client comes once, the highest first, as Yjs writes them.
+    pub(crate) is_descending: bool,
+    /// The block, if there is only one.
+    only: Option<Block<'a>>,
+    decoder: D,
+    clients_left: u64,
+    structs_left: u64,
+    client: ClientId,
+    clock: u32,
+}
+
+impl<'a, D: Decoder<'a>> Checked<'a, D> {
+    /// Reads an update of a stranger.
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        Self::read_with_budget(bytes, budget(bytes))
+    }
+
+    /// Reads what this crate wrote itself: no cap on the number of structs, since what waits is merged from many.
+    pub(crate) fn read_own(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        Self::read_with_budget(bytes, u64::MAX)
+    }
+
+    fn read_with_budget(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
+        let mut decoder = D::open(bytes)?;
+        let start = decoder.clone();
+        let (mut count, mut only, mut is_descending) = (0, None, true);
+        let mut client: Option<ClientId> = None;
+        let deletes = walk(&mut decoder, budget, |block| {
+            is_descending &= client.is_none_or(|last| block.client <= last);
+            client = Some(block.client);
+            only = (count == 0).then_some(block);
+            count += 1;
+        })?;
+        let mut decoder = start;
+        let clients_left = decoder.rest().var_u64()?;
+        let client = client.unwrap_or(ClientId::LOWEST);
+        Ok(Self {
+            deletes,
+            count,
+            is_descending,
+            only,
+            decoder,
+            clients_left,
+            structs_left: 0,
+            client,
+            clock: 0,
+        })
+    }
+
+    fn read_next(&mut self) -> Result<Option<Block<'a>>, ReadError> {
+        while self.structs_left == 0 {
+            if self.clients_left == 0 {
+                return Ok(None);
+            }
+            self.clients_left -= 1;
+            self.structs_left = self.decoder.rest().var_u64()?;
+            self.client = self.decoder.client()?;
+            self.clock = self.decoder.rest().var_u32()?;
+        }
+        self.structs_left -= 1;
+        let block = read_block(&mut self.decoder, self.client, self.clock)?;
+        self.clock = block.end();
+        Ok(Some(block))
+    }
+}
+
+impl<'a, D: Decoder<'a>> Iterator for Checked<'a, D> {
+    type Item = Block<'a>;
+
+    fn next(&mut self) -> Option<Block<'a>> {
+        if self.count == 1 {
+            return self.only.take();
+        }
+        // What could be read once can be read twice.
+        self.read_next().ok().flatten()
     }
 }
 

@@ -3,13 +3,13 @@
 use crate::apply::Pending;
 use crate::array::Array;
 use crate::content::TypeKind;
-use crate::decoder::{DecoderV1, DecoderV2, Update};
+use crate::decoder::{Checked, Decoder, DecoderV1, DecoderV2};
 use crate::encoder::{Encoder, EncoderV1, EncoderV2};
 use crate::error::Error;
 use crate::event::Observers;
 use crate::id::{ClientId, StateVector};
-use crate::integrate::Passed;
 use crate::map::Map;
+use crate::place::Passed;
 use crate::structs::Structs;
 use crate::text::Text;
 use crate::transaction::{Commit, Transaction};
@@ -176,7 +176,7 @@ impl Doc {
     /// # Errors
     /// The update is malformed.
     pub fn apply_own_v1(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
-        self.apply_own(Update::read_own::<DecoderV1<'_>>(update)?)
+        self.apply_own(Checked::<DecoderV1<'_>>::read_own(update)?)
     }
 
     /// Applies what this document or another one here has written in the second format and the caller has kept: however
@@ -185,10 +185,13 @@ impl Doc {
     /// # Errors
     /// The update is malformed.
     pub fn apply_own_v2(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
-        self.apply_own(Update::read_own::<DecoderV2<'_>>(update)?)
+        self.apply_own(Checked::<DecoderV2<'_>>::read_own(update)?)
     }
 
-    fn apply_own(&mut self, update: Update<'_>) -> Result<Commit<'_>, Error> {
+    fn apply_own<'u, D: Decoder<'u>>(
+        &mut self,
+        update: Checked<'u, D>,
+    ) -> Result<Commit<'_>, Error> {
         let mut transaction = self.transact();
         transaction.apply(update, None)?;
         Ok(transaction.commit())

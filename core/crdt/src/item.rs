@@ -127,6 +127,10 @@ impl Items {
         u32::try_from(self.items.len() - 1).expect("fewer items than units of 32 bits")
     }
 
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.items.reserve(more);
+    }
+
     pub(crate) fn free(&mut self, handle: u32) {
         self.free.push(handle);
     }

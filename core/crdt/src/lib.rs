@@ -67,6 +67,8 @@ mod structs;
 mod join;
 mod write;
 
+mod place;
+
 mod integrate;
 
 mod apply;

@@ -82,6 +82,8 @@ pub(crate) struct Order {
     finger_start: u32,
     /// What that leaf's length has changed by (wrapping) since the nodes above it were told.
     held: u32,
+    /// Whether the tree is yet to be built: until then nothing is kept in it.
+    deferred: bool,
 }
 
 impl Default for Order {
@@ -95,6 +97,7 @@ impl Default for Order {
             finger: 0,
             finger_start: 0,
             held: 0,
+            deferred: false,
         }
     }
 }
@@ -103,6 +106,13 @@ impl Order {
     /// Visible length of the list.
     pub(crate) fn len(&self) -> u32 {
         self.len
+    }
+
+    /// Puts the building of an empty tree off until all its items are there; returns whether it was begun so just now.
+    pub(crate) fn defer(&mut self) -> bool {
+        let is_new = self.root == NIL && !self.deferred;
+        self.deferred |= is_new;
+        is_new
     }
 
     /// Takes the finger back to the start of its leaf if something changes before it.
@@ -123,6 +133,9 @@ impl Nodes {
         after: u32,
         handle: u32,
     ) {
+        if order.deferred {
+            return;
+        }
         if order.root == NIL {
             let leaf = self.add_leaf(NIL);
             order.root = leaf;
@@ -161,6 +174,9 @@ impl Nodes {
 
     /// Takes an item out.
     pub(crate) fn remove(&mut self, order: &mut Order, items: &mut Items, handle: u32) {
+        if order.deferred {
+            return;
+        }
         let leaf = std::mem::replace(&mut items[handle].leaf, NIL);
         let slot = self.slot(order, leaf, handle);
         order.touch(leaf, slot.saturating_sub(1));
@@ -181,6 +197,9 @@ impl Nodes {
     /// Takes over an item's visible length after it changed.
     #[inline]
     pub(crate) fn update(&mut self, order: &mut Order, items: &Items, handle: u32) {
+        if order.deferred {
+            return;
+        }
         let leaf = items[handle].leaf;
         let slot = self.slot(order, leaf, handle);
         order.touch(leaf, slot);
@@ -244,6 +263,48 @@ impl Nodes {
             parent = inner.parent;
         }
         position
+    }
+
+    /// Builds the tree of an order that was put off, from its first item on, with some room in each leaf.
+    pub(crate) fn build(&mut self, order: &mut Order, items: &mut Items, first: u32) {
+        *order = Order::default();
+        let mut level: Vec<(u32, u32)> = Vec::new();
+        let mut at = first;
+        while at != NIL {
+            let number = self.add_leaf(NIL);
+            let leaf = &mut self.leaves[number as usize];
+            while at != NIL && leaf.count < LEAF - LEAF / 8 {
+                let item = &mut items[at];
+                item.leaf = number;
+                leaf.items[leaf.count] = at;
+                leaf.lens[leaf.count] = item.visible();
+                leaf.sum += item.visible();
+                leaf.count += 1;
+                at = item.right;
+            }
+            order.len += leaf.sum;
+            level.push((number, leaf.sum));
+        }
+        order.root_is_leaf = level.len() < 2;
+        let mut are_leaves = true;
+        while level.len() > 1 {
+            let mut above = Vec::with_capacity(level.len().div_ceil(INNER));
+            for children in level.chunks(INNER) {
+                let number = self.add_inner(NIL, are_leaves);
+                let mut total = 0;
+                for (at, &(child, sum)) in children.iter().enumerate() {
+                    self.set_parent(child, are_leaves, number);
+                    let inner = &mut self.inners[number as usize];
+                    (inner.children[at], inner.sums[at]) = (child, sum);
+                    inner.count += 1;
+                    total += sum;
+                }
+                above.push((number, total));
+            }
+            level = above;
+            are_leaves = false;
+        }
+        order.root = level.first().map_or(NIL, |&(node, _)| node);
     }
 
     /// Gives all nodes of an order back.

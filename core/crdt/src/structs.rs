@@ -111,6 +111,8 @@ pub(crate) struct Structs {
     /// The units that hold subdocuments, in the order in which they came; some are deleted.
     pub(crate) subdocs: Vec<Ref>,
     pub(crate) changes: Changes,
+    /// While a whole document is taken in: the types whose orders are built when all their items are linked.
+    pub(crate) unordered: Option<Vec<u32>>,
 }
 
 pub(crate) fn handle_of(len: usize) -> u32 {
@@ -536,7 +538,20 @@ impl Structs {
             chain.last = handle;
         }
         if key == NIL {
+            if let Some(unordered) = &mut self.unordered
+                && owner.order.defer()
+            {
+                unordered.push(parent);
+            }
             self.nodes.insert_after(&mut owner.order, &mut self.items, left, handle);
+        }
+    }
+
+    /// Builds the orders that were put off.
+    pub(crate) fn order_all(&mut self) {
+        for parent in self.unordered.take().unwrap_or_default() {
+            let owner = &mut self.types[parent as usize];
+            self.nodes.build(&mut owner.order, &mut self.items, owner.start);
         }
     }
 

@@ -1,14 +1,14 @@
 //! Transactions: several edits that become one update, and what can be asked of it afterwards.
 
 use crate::content::Content;
-use crate::decoder::{DecoderV1, DecoderV2, Update};
+use crate::decoder::{Checked, Decoder, DecoderV1, DecoderV2};
 use crate::delta::{TextChange, text_delta};
 use crate::doc::{Doc, Told};
 use crate::encoder::{EncoderV1, EncoderV2};
 use crate::error::Error;
 use crate::id::ClientId;
-use crate::integrate::Spot;
 use crate::item::{NIL, Ref};
+use crate::place::{Passed, Spot};
 use crate::structs::Structs;
 use crate::text::Text;
 use crate::undo::Origin;
@@ -37,7 +37,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// The update is malformed; too much would wait.
     pub fn apply_v1(&mut self, update: &[u8]) -> Result<(), Error> {
-        self.apply(Update::read::<DecoderV1<'_>>(update)?, Some(update.len()))
+        self.apply(Checked::<DecoderV1<'_>>::read(update)?, Some(update.len()))
     }
 
     /// Applies an update of the second format as part of this transaction, whole or not at all.
@@ -45,11 +45,15 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// The update is malformed; too much would wait.
     pub fn apply_v2(&mut self, update: &[u8]) -> Result<(), Error> {
-        self.apply(Update::read::<DecoderV2<'_>>(update)?, Some(update.len()))
+        self.apply(Checked::<DecoderV2<'_>>::read(update)?, Some(update.len()))
     }
 
     /// Applies an update that was read. `len`: its size in bytes if what waits is limited.
-    pub(crate) fn apply(&mut self, update: Update<'_>, len: Option<usize>) -> Result<(), Error> {
+    pub(crate) fn apply<'u, D: Decoder<'u>>(
+        &mut self,
+        update: Checked<'u, D>,
+        len: Option<usize>,
+    ) -> Result<(), Error> {
         let doc = &mut *self.doc;
         let max = doc.options.max_waiting;
         let before = doc.pending.bytes();
@@ -64,6 +68,7 @@ impl<'a> Transaction<'a> {
         {
             doc.structs = structs;
             doc.pending = pending;
+            doc.passed = Passed::default();
             return Err(Error::TooMuchWaiting { bytes, max });
         }
         self.local = false;
