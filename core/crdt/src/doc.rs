@@ -7,6 +7,7 @@ use crate::decoder::{Checked, Decoder, DecoderV1, DecoderV2};
 use crate::encoder::{Encoder, EncoderV1, EncoderV2};
 use crate::error::Error;
 use crate::event::Observers;
+use crate::filter::Filter;
 use crate::id::{ClientId, StateVector};
 use crate::map::Map;
 use crate::place::Passed;
@@ -63,6 +64,8 @@ pub struct Doc {
     /// The update events of the last transaction, where cleaning formats made a second one.
     pub(crate) told: Option<Box<Told>>,
     pub(crate) observers: Observers,
+    /// Which deleted items may be collected; `None`: all.
+    pub(crate) gc_filter: Option<Filter>,
 }
 
 /// Update events in both formats: of a transaction, and of the cleaning after it.
@@ -87,6 +90,7 @@ impl Doc {
             undo: Vec::new(),
             told: None,
             observers: Observers::default(),
+            gc_filter: None,
         }
     }
 
@@ -102,7 +106,10 @@ impl Doc {
 
     /// Whether what is deleted may be collected before the transaction is closed: nobody looks at it any more.
     pub(crate) fn collects_at_once(&self) -> bool {
-        self.options.gc && self.undo.is_empty() && self.observers.is_empty()
+        self.options.gc
+            && self.gc_filter.is_none()
+            && self.undo.is_empty()
+            && self.observers.is_empty()
     }
 
     fn typed_root(&mut self, name: &str, kind: TypeKind) -> u32 {

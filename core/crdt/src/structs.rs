@@ -183,6 +183,11 @@ impl Structs {
         self.key_numbers.get(key).copied()
     }
 
+    /// The key of an item's key number; `None` in a list.
+    pub(crate) fn known_key_name(&self, number: u32) -> Option<&str> {
+        (number != NIL).then(|| self.key(number))
+    }
+
     pub(crate) fn key(&self, number: u32) -> &str {
         &self.keys[number as usize]
     }
@@ -816,7 +821,7 @@ impl Structs {
     }
 
     /// Collects an item if it is deleted and may be.
-    fn collect_item(&mut self, handle: u32) {
+    pub(crate) fn collect_item(&mut self, handle: u32) {
         let item = &self.items[handle];
         if !item.deleted || item.keep || matches!(item.kind, Kind::Gc | Kind::Deleted) {
             return;

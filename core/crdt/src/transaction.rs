@@ -140,6 +140,9 @@ impl Doc {
     pub(crate) fn close(&mut self, local: bool, origin: Option<Origin>, now_ms: u64) {
         self.open = false;
         self.told = None;
+        for steps in &mut self.undo {
+            steps.forget_events();
+        }
         self.structs.changes.normalize();
         let observed = !self.observers.is_empty();
         if observed {
@@ -156,7 +159,7 @@ impl Doc {
             structs.clean(&cleaning);
             structs.changes.normalize();
             let second = std::mem::replace(&mut structs.changes, first);
-            self.structs.finish(self.options.gc);
+            self.finish();
             if !second.deletes.is_empty() {
                 let mut told = Told::default();
                 told.add(&self.structs);
@@ -165,13 +168,13 @@ impl Doc {
                     self.observers.gather(&self.structs);
                 }
                 self.watch(Some(Origin::default()), now_ms);
-                self.structs.finish(self.options.gc);
+                self.finish();
                 told.add(&self.structs);
                 self.structs.changes = first;
                 self.told = Some(Box::new(told));
             }
         } else {
-            self.structs.finish(self.options.gc);
+            self.finish();
         }
         if !local && self.structs.changes.touched.contains(&self.own) {
             // Somebody else edits under our client id: from now on we use another.
@@ -190,12 +193,14 @@ impl Doc {
     /// Lets the undo managers see a transaction before what it deleted is collected. One that changed nothing is no
     /// step; Yjs makes it one for a manager of the whole document, and forgets what could be redone.
     fn watch(&mut self, origin: Option<Origin>, now_ms: u64) {
-        let structs = &mut self.structs;
-        if structs.changes.deletes.is_empty() && structs.changes.touched.is_empty() {
+        let changes = &self.structs.changes;
+        if changes.deletes.is_empty() && changes.touched.is_empty() {
             return;
         }
-        for steps in &mut self.undo {
-            steps.watch(structs, origin, now_ms);
+        for at in 0..self.undo.len() {
+            if self.undo[at].captures(self, origin) {
+                self.undo[at].watch(&mut self.structs, origin, now_ms);
+            }
         }
     }
 }

@@ -5,14 +5,19 @@
 //! former and puts copies of the latter where they were; that is a transaction like any other, and itself a step to
 //! redo. Items that a step may bring back are kept from being collected. As in Yjs, to the byte.
 
-use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use lib0::Any;
 
 use crate::delete_set::{Range, normalize};
 use crate::doc::Doc;
 use crate::error::Error;
-use crate::item::{Item, Kind, NIL, Ref};
+use crate::filter::{Candidate, Filter};
+use crate::item::{Kind, NIL, Ref};
+use crate::redo::take_back;
 use crate::structs::Structs;
-use crate::transaction::{Commit, Transaction};
+use crate::transaction::Commit;
 use crate::value::Shared;
 
 /// Who or what made a transaction, as a number that the caller chooses; 0 is nobody in particular.
@@ -48,31 +53,66 @@ impl Default for UndoOptions {
 pub struct UndoManager(u32);
 
 /// Ranges of units by client, clients in the order in which they came.
-type Units = Vec<(u32, Vec<Range>)>;
+pub(crate) type Units = Vec<(u32, Vec<Range>)>;
 
 /// What one step brought in and took away.
 #[derive(Debug, Clone, Default)]
-struct Step {
-    inserted: Units,
-    deleted: Units,
+pub(crate) struct Step {
+    pub(crate) inserted: Units,
+    pub(crate) deleted: Units,
+    /// Whatever the caller keeps with it.
+    meta: Option<Any>,
+}
+
+/// Which transactions are taken in.
+#[derive(Clone)]
+struct Capture(Arc<CaptureFn>);
+
+type CaptureFn = dyn Fn(&Commit<'_>, Option<Origin>) -> bool + Send + Sync;
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Capture")
+    }
 }
 
 /// An undo manager's memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Steps {
-    options: UndoOptions,
-    undo: Vec<Step>,
-    redo: Vec<Step>,
+    pub(crate) options: UndoOptions,
+    /// Nothing is taken in any more.
+    ended: bool,
+    capture: Option<Capture>,
+    pub(crate) delete_filter: Option<Filter>,
+    events: Vec<UndoEvent>,
+    pub(crate) undo: Vec<Step>,
+    pub(crate) redo: Vec<Step>,
     /// When the last step grew, in milliseconds; 0 if the next one starts anew.
     last_ms: u64,
     /// The direction of the undo that is under way.
     under_way: Option<Direction>,
 }
 
+/// One of an undo manager's two stacks: the steps that can be undone, or those that can be redone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub enum Direction {
+    /// What was done.
     Undo,
+    /// What was undone.
     Redo,
+}
+
+/// What a transaction, an undo, a redo or a clearing did to an undo manager's stacks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum UndoEvent {
+    /// A step was added to a stack. [`UndoManager::set_meta`] keeps something with it.
+    Added(Direction),
+    /// The newest step to undo has grown.
+    Updated,
+    /// A step was taken from a stack and undone or redone; with what was kept with it.
+    Popped(Direction, Option<Any>),
+    /// A stack lost all its steps.
+    Cleared(Direction),
 }
 
 fn merge(units: &mut Units, more: &Units) {
@@ -87,7 +127,7 @@ fn merge(units: &mut Units, more: &Units) {
     }
 }
 
-fn contains(units: &Units, slot: u32, clock: u32) -> bool {
+pub(crate) fn contains(units: &Units, slot: u32, clock: u32) -> bool {
     units.iter().any(|(known, ranges)| {
         *known == slot && ranges.iter().any(|range| range.clock <= clock && clock < range.end())
     })
@@ -95,7 +135,7 @@ fn contains(units: &Units, slot: u32, clock: u32) -> bool {
 
 impl Structs {
     /// The items of some units, cut at the units' borders.
-    fn items_of(&mut self, units: &Units) -> Vec<u32> {
+    pub(crate) fn items_of(&mut self, units: &Units) -> Vec<u32> {
         let mut handles = Vec::new();
         for (slot, ranges) in units {
             for range in ranges {
@@ -128,12 +168,30 @@ impl Structs {
             })
     }
 
-    fn is_in_scope(&self, handle: u32, scope: &[Shared]) -> bool {
+    pub(crate) fn is_in_scope(&self, handle: u32, scope: &[Shared]) -> bool {
         scope.is_empty() || scope.iter().any(|shared| self.is_inside(handle, shared.handle()))
     }
 }
 
 impl Steps {
+    /// Whether a transaction that has ended is to be taken in as far as the caller says.
+    pub(crate) fn captures(&self, doc: &Doc, origin: Option<Origin>) -> bool {
+        let takes = |capture: &Capture| (capture.0)(&Commit { doc }, origin);
+        !self.ended && self.capture.as_ref().is_none_or(takes)
+    }
+
+    /// Forgets what happened in the transaction before.
+    pub(crate) fn forget_events(&mut self) {
+        self.events.clear();
+    }
+
+    fn stack(&mut self, direction: Direction) -> &mut Vec<Step> {
+        match direction {
+            Direction::Undo => &mut self.undo,
+            Direction::Redo => &mut self.redo,
+        }
+    }
+
     /// Takes a transaction in that has ended but is not closed yet: what it deleted is still there.
     pub(crate) fn watch(&mut self, structs: &mut Structs, origin: Option<Origin>, now_ms: u64) {
         // `None`: an undo manager's own transaction; ours if one is under way.
@@ -164,20 +222,26 @@ impl Steps {
             step.deleted.push((slot, ranges.iter().map(|&(_, range)| range).collect()));
         }
         let deleted = step.deleted.clone();
-        let stack = match self.under_way {
-            Some(Direction::Undo) => &mut self.redo,
-            _ => &mut self.undo,
+        let direction = match self.under_way {
+            Some(Direction::Undo) => Direction::Redo,
+            _ => Direction::Undo,
         };
         let continues = self.under_way.is_none()
             && self.last_ms > 0
             && now_ms.saturating_sub(self.last_ms) < self.options.capture_ms;
-        match stack.last_mut() {
+        let stack = self.stack(direction);
+        let event = match stack.last_mut() {
             Some(last) if continues => {
                 merge(&mut last.deleted, &step.deleted);
                 merge(&mut last.inserted, &step.inserted);
+                UndoEvent::Updated
             }
-            _ => stack.push(step),
-        }
+            _ => {
+                stack.push(step);
+                UndoEvent::Added(direction)
+            }
+        };
+        self.events.push(event);
         if self.under_way.is_none() {
             self.last_ms = now_ms;
         }
@@ -192,10 +256,10 @@ impl Steps {
 
     /// Drops the steps of a direction and lets their items be collected.
     fn forget(&mut self, structs: &mut Structs, direction: Direction) {
-        let steps = match direction {
-            Direction::Undo => std::mem::take(&mut self.undo),
-            Direction::Redo => std::mem::take(&mut self.redo),
-        };
+        let steps = std::mem::take(self.stack(direction));
+        if !steps.is_empty() {
+            self.events.push(UndoEvent::Cleared(direction));
+        }
         for step in steps {
             for handle in structs.items_of(&step.deleted) {
                 if structs.items[handle].kind != Kind::Gc
@@ -211,9 +275,17 @@ impl Steps {
 impl Doc {
     /// Starts to remember steps that can be undone.
     pub fn track(&mut self, options: UndoOptions) -> UndoManager {
-        let steps =
-            Steps { options, undo: Vec::new(), redo: Vec::new(), last_ms: 0, under_way: None };
-        self.undo.push(steps);
+        self.undo.push(Steps {
+            options,
+            ended: false,
+            capture: None,
+            delete_filter: None,
+            events: Vec::new(),
+            undo: Vec::new(),
+            redo: Vec::new(),
+            last_ms: 0,
+            under_way: None,
+        });
         UndoManager(u32::try_from(self.undo.len() - 1).expect("fewer than 2^32 undo managers"))
     }
 }
@@ -221,6 +293,10 @@ impl Doc {
 impl UndoManager {
     fn steps(self, doc: &Doc) -> &Steps {
         &doc.undo[self.0 as usize]
+    }
+
+    fn steps_mut(self, doc: &mut Doc) -> &mut Steps {
+        &mut doc.undo[self.0 as usize]
     }
 
     /// How many steps can be undone.
@@ -235,17 +311,113 @@ impl UndoManager {
 
     /// Makes the next transaction a step of its own.
     pub fn stop(self, doc: &mut Doc) {
-        doc.undo[self.0 as usize].last_ms = 0;
+        self.steps_mut(doc).last_ms = 0;
     }
 
     /// Forgets all steps.
     pub fn clear(self, doc: &mut Doc) {
-        let mut steps = doc.undo[self.0 as usize].clone();
+        self.clear_stacks(doc, &[Direction::Undo, Direction::Redo]);
+    }
+
+    /// Forgets the steps of one stack.
+    pub fn clear_stack(self, doc: &mut Doc, direction: Direction) {
+        self.clear_stacks(doc, &[direction]);
+    }
+
+    fn clear_stacks(self, doc: &mut Doc, directions: &[Direction]) {
+        let at = self.0 as usize;
         let transaction = doc.transact();
-        steps.forget(&mut transaction.doc.structs, Direction::Undo);
-        steps.forget(&mut transaction.doc.structs, Direction::Redo);
+        let mut steps = transaction.doc.undo[at].clone();
+        steps.forget_events();
+        for &direction in directions {
+            steps.forget(&mut transaction.doc.structs, direction);
+        }
         transaction.commit();
-        doc.undo[self.0 as usize] = steps;
+        doc.undo[at] = steps;
+    }
+
+    /// Watches another type too, from now on. A manager of the whole document does so already.
+    pub fn add_to_scope(self, doc: &mut Doc, shared: impl Into<Shared>) {
+        let scope = &mut self.steps_mut(doc).options.scope;
+        let shared = shared.into();
+        if !scope.is_empty() && !scope.contains(&shared) {
+            scope.push(shared);
+        }
+    }
+
+    /// Watches the whole document from now on.
+    pub fn add_document_to_scope(self, doc: &mut Doc) {
+        self.steps_mut(doc).options.scope.clear();
+    }
+
+    /// Watches the transactions of another origin too, from now on.
+    pub fn add_origin(self, doc: &mut Doc, origin: Origin) {
+        let origins = &mut self.steps_mut(doc).options.origins;
+        if !origins.contains(&origin) {
+            origins.push(origin);
+        }
+    }
+
+    /// No longer watches the transactions of an origin.
+    pub fn remove_origin(self, doc: &mut Doc, origin: Origin) {
+        self.steps_mut(doc).options.origins.retain(|&other| other != origin);
+    }
+
+    /// Sets which transactions are taken in (`captureTransaction`), of those that are watched: `true` for those that
+    /// are. It is asked when the transaction has ended and nothing is collected yet; an undo manager's own transactions
+    /// have no origin.
+    pub fn set_capture(
+        self,
+        doc: &mut Doc,
+        capture: impl Fn(&Commit<'_>, Option<Origin>) -> bool + Send + Sync + 'static,
+    ) {
+        self.steps_mut(doc).capture = Some(Capture(Arc::new(capture)));
+    }
+
+    /// Sets what an undo or redo may delete (`deleteFilter`), of what it would: `true` for what it may.
+    pub fn set_delete_filter(
+        self,
+        doc: &mut Doc,
+        filter: impl Fn(Candidate<'_>) -> bool + Send + Sync + 'static,
+    ) {
+        self.steps_mut(doc).delete_filter = Some(Filter::new(filter));
+    }
+
+    /// What the last transaction, undo, redo or clearing did to the stacks, in the order in which it happened: Yjs's
+    /// events of stack items.
+    pub fn events(self, doc: &Doc) -> &[UndoEvent] {
+        &self.steps(doc).events
+    }
+
+    /// Keeps something with the newest step of a stack, such as where the caret was, in place of what was kept with it
+    /// before. It comes back when the step is popped. Returns whether there is a step.
+    pub fn set_meta(self, doc: &mut Doc, direction: Direction, meta: Any) -> bool {
+        match self.steps_mut(doc).stack(direction).last_mut() {
+            Some(step) => {
+                step.meta = Some(meta);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// What is kept with the newest step of a stack.
+    pub fn meta(self, doc: &Doc, direction: Direction) -> Option<&Any> {
+        let steps = self.steps(doc);
+        let stack = match direction {
+            Direction::Undo => &steps.undo,
+            Direction::Redo => &steps.redo,
+        };
+        stack.last()?.meta.as_ref()
+    }
+
+    /// Ends the manager: it takes nothing in any more and has no steps. What it kept from being collected stays kept,
+    /// as in Yjs; [`UndoManager::clear`] before lets it go.
+    pub fn untrack(self, doc: &mut Doc) {
+        let steps = self.steps_mut(doc);
+        steps.ended = true;
+        (steps.capture, steps.delete_filter) = (None, None);
+        (steps.undo, steps.redo, steps.events) = (Vec::new(), Vec::new(), Vec::new());
     }
 
     /// Undoes the last step that still changes anything; `None` if there is none.
@@ -270,194 +442,141 @@ impl UndoManager {
         let mut transaction = doc.transact();
         transaction.origin = None;
         let mut changed = Ok(false);
+        let mut meta = None;
         while matches!(changed, Ok(false)) {
-            let steps = &mut transaction.doc.undo[at];
-            let stack = match direction {
-                Direction::Undo => &mut steps.undo,
-                Direction::Redo => &mut steps.redo,
-            };
-            let Some(step) = stack.pop() else { break };
-            changed = apply(&mut transaction, at, &step);
+            let Some(mut step) = transaction.doc.undo[at].stack(direction).pop() else { break };
+            changed = take_back(&mut transaction, at, &step);
+            meta = step.meta.take();
         }
         transaction.commit();
-        doc.undo[at].under_way = None;
+        let steps = &mut doc.undo[at];
+        steps.under_way = None;
+        if changed == Ok(true) {
+            steps.events.push(UndoEvent::Popped(direction, meta));
+        }
         Ok(if changed? { Some(Commit { doc }) } else { None })
     }
 }
 
-/// Takes back what a step did; whether that changed anything.
-fn apply(transaction: &mut Transaction<'_>, at: usize, step: &Step) -> Result<bool, Error> {
-    let doc = &mut *transaction.doc;
-    let scope = doc.undo[at].options.scope.clone();
-    let structs = &mut doc.structs;
-    let mut to_delete = Vec::new();
-    for handle in structs.items_of(&step.inserted) {
-        if structs.items[handle].kind == Kind::Gc {
-            continue;
-        }
-        let mut handle = handle;
-        if structs.items[handle].redone {
-            let item = &structs.items[handle];
-            let (copy, offset) = structs.follow(Ref { slot: item.slot, clock: item.clock });
-            handle = if offset > 0 { structs.split(copy, offset) } else { copy };
-        }
-        if !structs.items[handle].deleted && structs.is_in_scope(handle, &scope) {
-            to_delete.push(handle);
-        }
-    }
-    let mut to_redo = Vec::new();
-    for handle in structs.items_of(&step.deleted) {
-        let item = &structs.items[handle];
-        if item.kind != Kind::Gc
-            && structs.is_in_scope(handle, &scope)
-            && !contains(&step.inserted, item.slot, item.clock)
-            && !to_redo.contains(&handle)
-        {
-            to_redo.push(handle);
-        }
-    }
-    let redoing: HashSet<u32> = to_redo.iter().copied().collect();
-    let mut changed = false;
-    for handle in to_redo {
-        changed |= redo(transaction, at, handle, &redoing, &step.inserted, 0)?.is_some();
-    }
-    let structs = &mut transaction.doc.structs;
-    // Children before their parents.
-    for handle in to_delete.into_iter().rev() {
-        structs.delete(handle);
-        changed = true;
-    }
-    Ok(changed)
-}
+#[cfg(test)]
+mod tests {
+    use lib0::Any;
 
-/// How deep parents are brought back for a child.
-const MAX_DEPTH: usize = 128;
+    use super::{Direction, Origin, UndoEvent, UndoManager, UndoOptions};
+    use crate::{ClientId, Doc, Options, Shared, Text};
 
-/// Puts a copy of a deleted item where it was; returns the copy, `None` if that is not possible.
-fn redo(
-    transaction: &mut Transaction<'_>,
-    at: usize,
-    handle: u32,
-    redoing: &HashSet<u32>,
-    inserted: &Units,
-    depth: usize,
-) -> Result<Option<u32>, Error> {
-    let structs = &mut transaction.doc.structs;
-    if structs.items[handle].redone
-        && let Some(&copy) = structs.redone.get(&handle)
-    {
-        return Ok(Some(structs.clean_start(copy)));
+    fn doc() -> Doc {
+        Doc::new(ClientId::new(1).unwrap(), Options::default())
     }
-    let mut holder = structs.types[structs.items[handle].parent as usize].item;
-    if holder != NIL && structs.items[holder].deleted {
-        if !structs.items[holder].redone
-            && (depth >= MAX_DEPTH
-                || !redoing.contains(&holder)
-                || redo(transaction, at, holder, redoing, inserted, depth + 1)?.is_none())
-        {
-            return Ok(None);
-        }
-        let structs = &mut transaction.doc.structs;
-        while structs.items[holder].redone
-            && let Some(&copy) = structs.redone.get(&holder)
-        {
-            holder = structs.clean_start(copy);
-        }
-    }
-    let structs = &mut transaction.doc.structs;
-    let item = structs.items[handle].clone();
-    let parent = if holder == NIL {
-        item.parent
-    } else if structs.items[holder].kind == Kind::Type {
-        structs.items[holder].content
-    } else {
-        return Ok(None);
-    };
-    let (left, right) = if item.key == NIL {
-        (trace(structs, item.left, parent, true), trace(structs, handle, parent, false))
-    } else {
-        match key_place(transaction.doc, at, handle, &item, parent, inserted) {
-            Some(left) => (left, NIL),
-            None => return Ok(None),
-        }
-    };
-    let structs = &mut transaction.doc.structs;
-    let content = structs.copy_content(handle);
-    let slot = transaction.doc.own;
-    let clock = transaction.doc.structs.client(slot).next;
-    // The copy stays an item of its own until the end: others of this step are still to be found by their handles.
-    let copy = transaction.insert_apart(parent, item.key, left, right, content)?;
-    let structs = &mut transaction.doc.structs;
-    structs.items[handle].redone = true;
-    structs.redone.insert(handle, Ref { slot, clock });
-    structs.keep(copy, true);
-    Ok(Some(copy))
-}
 
-/// Goes left or right from an item to the next one that is, or has a copy, in a type.
-fn trace(structs: &mut Structs, from: u32, parent: u32, leftwards: bool) -> u32 {
-    let mut at = from;
-    while at != NIL {
-        let mut copy = at;
-        while copy != NIL && structs.items[copy].parent != parent {
-            copy = match structs.redone.get(&copy) {
-                Some(&unit) if structs.items[copy].redone => structs.clean_start(unit),
-                _ => NIL,
-            };
-        }
-        if copy != NIL {
-            return copy;
-        }
-        at = if leftwards { structs.items[at].left } else { structs.items[at].right };
+    fn only(shared: impl Into<Shared>) -> UndoOptions {
+        UndoOptions { scope: vec![shared.into()], ..UndoOptions::default() }
     }
-    NIL
-}
 
-/// The item behind which a map's value is put back; `None` if somebody else has set the key since.
-fn key_place(
-    doc: &mut Doc,
-    at: usize,
-    handle: u32,
-    item: &Item,
-    parent: u32,
-    inserted: &Units,
-) -> Option<u32> {
-    let structs = &mut doc.structs;
-    let steps = &doc.undo[at];
-    let current = |structs: &Structs| {
-        structs.types[parent as usize].map.get(&item.key).map_or(NIL, |chain| chain.last)
-    };
-    let mut left;
-    if item.right != NIL && !steps.options.ignore_remote_map_changes {
-        left = handle;
-        loop {
-            let right = structs.items[left].right;
-            if right == NIL {
-                break;
-            }
-            let next = &structs.items[right];
-            let undone = |units: &Units| contains(units, next.slot, next.clock);
-            let passes = next.redone
-                || undone(inserted)
-                || steps.undo.iter().chain(&steps.redo).any(|step| undone(&step.deleted));
-            if !passes {
-                break;
-            }
-            left = right;
-            while structs.items[left].redone
-                && let Some(&copy) = structs.redone.get(&left)
-            {
-                left = structs.clean_start(copy);
-            }
-        }
-        if structs.items[left].right != NIL {
-            return None;
-        }
-    } else {
-        left = current(structs);
+    /// Appends a letter; returns what that did to an undo manager.
+    fn add(doc: &mut Doc, text: Text, origin: u64, undo: UndoManager) -> Vec<UndoEvent> {
+        let end = text.len(doc);
+        let mut transaction = doc.transact_as(Origin(origin), 1_000);
+        text.insert(&mut transaction, end, "x").unwrap();
+        transaction.commit();
+        undo.events(doc).to_vec()
     }
-    if left != NIL && structs.items[left].parent != parent {
-        left = current(structs);
+
+    #[test]
+    fn what_is_kept_with_a_step_comes_back_with_it() {
+        use Direction::{Redo, Undo};
+        let mut doc = doc();
+        let text = doc.text("t");
+        let undo = doc.track(only(text));
+        assert!(!undo.set_meta(&mut doc, Undo, Any::Null));
+        assert_eq!(add(&mut doc, text, 0, undo), [UndoEvent::Added(Undo)]);
+        assert!(undo.set_meta(&mut doc, Undo, Any::from(7)));
+        assert_eq!(add(&mut doc, text, 0, undo), [UndoEvent::Updated]);
+        assert_eq!(undo.meta(&doc, Undo), Some(&Any::from(7)));
+
+        undo.undo(&mut doc).unwrap().unwrap();
+        let popped = UndoEvent::Popped(Undo, Some(Any::from(7)));
+        assert_eq!(undo.events(&doc), [UndoEvent::Added(Redo), popped]);
+        assert_eq!(undo.meta(&doc, Redo), None);
+        assert!(undo.set_meta(&mut doc, Redo, Any::from(8)));
+
+        undo.redo(&mut doc).unwrap().unwrap();
+        let popped = UndoEvent::Popped(Redo, Some(Any::from(8)));
+        assert_eq!(undo.events(&doc), [UndoEvent::Added(Undo), popped]);
+        assert_eq!(text.read(&doc), "xx");
+
+        undo.undo(&mut doc).unwrap().unwrap();
+        let events = [UndoEvent::Cleared(Redo), UndoEvent::Added(Undo)];
+        assert_eq!(add(&mut doc, text, 0, undo), events);
+        // A transaction that changes nothing does nothing here either.
+        doc.transact().commit();
+        assert_eq!(undo.events(&doc), []);
+        undo.clear_stack(&mut doc, Redo);
+        assert_eq!(undo.events(&doc), []);
+        undo.clear(&mut doc);
+        assert_eq!(undo.events(&doc), [UndoEvent::Cleared(Undo)]);
+        assert!(undo.undo(&mut doc).unwrap().is_none());
     }
-    Some(left)
+
+    #[test]
+    fn types_and_origins_may_join_later() {
+        let mut doc = doc();
+        let (text, other) = (doc.text("t"), doc.text("u"));
+        let options = UndoOptions { origins: vec![Origin(1)], capture_ms: 0, ..only(text) };
+        let undo = doc.track(options);
+        add(&mut doc, text, 0, undo);
+        add(&mut doc, other, 1, undo);
+        assert_eq!(undo.undo_len(&doc), 0);
+        undo.add_to_scope(&mut doc, other);
+        add(&mut doc, other, 1, undo);
+        assert_eq!(undo.undo_len(&doc), 1);
+        undo.add_origin(&mut doc, Origin(2));
+        undo.remove_origin(&mut doc, Origin(1));
+        add(&mut doc, text, 1, undo);
+        add(&mut doc, text, 2, undo);
+        assert_eq!(undo.undo_len(&doc), 2);
+        let third = doc.text("v");
+        add(&mut doc, third, 2, undo);
+        assert_eq!(undo.undo_len(&doc), 2);
+        undo.add_document_to_scope(&mut doc);
+        undo.add_to_scope(&mut doc, text);
+        add(&mut doc, third, 2, undo);
+        assert_eq!(undo.undo_len(&doc), 3);
+        while undo.undo(&mut doc).unwrap().is_some() {}
+        let left = [text, other, third].map(|text| text.read(&doc));
+        assert_eq!(left, ["xx", "x", "x"]);
+    }
+
+    #[test]
+    fn only_what_is_captured_is_undone() {
+        let mut doc = doc();
+        let text = doc.text("t");
+        let undo = doc.track(UndoOptions { origins: vec![Origin(1), Origin(2)], ..only(text) });
+        undo.set_capture(&mut doc, move |commit, origin| {
+            assert!(commit.changed(text));
+            // What it has is to be seen here as well.
+            assert!(undo.undo_len(commit.doc()) < 2);
+            origin != Some(Origin(2)) && text.len(commit.doc()) != 2
+        });
+        assert_eq!(add(&mut doc, text, 1, undo), [UndoEvent::Added(Direction::Undo)]);
+        assert_eq!(add(&mut doc, text, 1, undo), []);
+        assert_eq!(add(&mut doc, text, 2, undo), []);
+        undo.undo(&mut doc).unwrap().unwrap();
+        // The undo itself leaves two letters, and was not captured.
+        assert_eq!((text.len(&doc), undo.redo_len(&doc)), (2, 0));
+    }
+
+    #[test]
+    fn one_that_has_ended_takes_nothing_in() {
+        let mut doc = doc();
+        let text = doc.text("t");
+        let (undo, other) = (doc.track(only(text)), doc.track(only(text)));
+        add(&mut doc, text, 0, undo);
+        undo.untrack(&mut doc);
+        assert_eq!(add(&mut doc, text, 0, undo), []);
+        assert_eq!((undo.undo_len(&doc), other.undo_len(&doc)), (0, 1));
+        assert!(undo.undo(&mut doc).unwrap().is_none());
+        assert!(other.undo(&mut doc).unwrap().is_some());
+        assert!(text.is_empty(&doc));
+    }
 }

@@ -26,8 +26,8 @@ export class Play {
     for (const [name, options] of Object.entries(docs)) this.add(name, options)
   }
 
-  add(name, { client, gc = true, roots = [], observed = false }) {
-    const doc = new Y.Doc({ gc })
+  add(name, { client, gc = true, gcFilter = false, roots = [], observed = false }) {
+    const doc = new Y.Doc({ gc, ...(gcFilter ? { gcFilter: isThird } : {}) })
     doc.clientID = client
     this.adopt(name, doc)
     for (const root of roots) {
@@ -88,7 +88,7 @@ export class Play {
     const { events, observers } = this.docs.get(name)
     silence(events)
     for (const observer of observers) observer.events = []
-    act()
+    this.follow(step, name, act)
     if (observers.length > 0) step.events = observers.map(({ events }) => events)
     const subdocs = ["added", "removed", "loaded"].map((what) => [
       what,
@@ -110,6 +110,15 @@ export class Play {
       this.slots.set(at === 0 ? step.out : `${step.out}.${at}`, part)
     })
     if (v1.length === 0) delete step.out
+  }
+
+  /** Runs `act` and writes down what happened to the stacks of a document's undo managers. */
+  follow(step, name, act) {
+    const managers = [...this.undo].filter(([, { doc, follows }]) => doc === name && follows)
+    for (const [, { stacks }] of managers) stacks.length = 0
+    act()
+    if (managers.length === 0) return
+    step.stacks = Object.fromEntries(managers.map(([id, { stacks }]) => [id, [...stacks]]))
   }
 
   /** Runs the ops of a transaction. */
@@ -207,10 +216,26 @@ export class Play {
           captureTimeout: step.captureMs ?? 0,
           trackedOrigins: new Set(step.origins),
           ignoreRemoteMapChanges: step.ignoreRemote ?? false,
-          captureTransaction: changesAnything,
+          captureTransaction: step.capture ? isOdd : changesAnything,
+          ...(step.deleteFilter ? { deleteFilter: isThird } : {}),
           doc,
         })
-        this.undo.set(step.id, { manager, doc: step.doc })
+        const stacks = []
+        let count = 0
+        manager.on("stack-item-added", ({ stackItem, type }) => {
+          stackItem.meta.set("count", count)
+          count += 1
+          stacks.push(["added", type])
+        })
+        manager.on("stack-item-updated", ({ type }) => stacks.push(["updated", type]))
+        manager.on("stack-item-popped", ({ stackItem, type }) =>
+          stacks.push(["popped", type, stackItem.meta.get("count")]),
+        )
+        // A clearing by hand tells of both stacks, even if one was empty.
+        manager.on("stack-cleared", ({ undoStackCleared }) => {
+          if (!undoStackCleared) stacks.push(["cleared", "redo"])
+        })
+        this.undo.set(step.id, { manager, doc: step.doc, stacks, follows: step.follows === true })
         return
       }
       case "undo":
@@ -220,6 +245,15 @@ export class Play {
         step.left = [manager.undoStack.length, manager.redoStack.length]
         return
       }
+      case "scope":
+        return this.undo.get(step.um).manager.addToScope(this.resolve(step.doc, step.at))
+      case "origin": {
+        const { manager } = this.undo.get(step.um)
+        if (step.add) return manager.addTrackedOrigin(step.origin)
+        return manager.removeTrackedOrigin(step.origin)
+      }
+      case "untrack":
+        return this.undo.get(step.um).manager.destroy()
       case "stop":
         return this.undo.get(step.um).manager.stopCapturing()
       case "clear":
@@ -299,6 +333,19 @@ export class Play {
 function silence(events) {
   const none = { added: new Set(), removed: new Set(), loaded: new Set() }
   return Object.assign(events, { v1: [], v2: [] }, none)
+}
+
+/** For filters: what does not start at every third clock. */
+function isThird({ id }) {
+  return id.clock % 3 !== 0
+}
+
+/** Transactions that bring an odd number of units, and all that undo managers make. */
+function isOdd(transaction) {
+  const { beforeState, afterState, origin } = transaction
+  let units = 0
+  for (const [client, clock] of afterState) units += clock - (beforeState.get(client) ?? 0)
+  return changesAnything(transaction) && (origin instanceof Y.UndoManager || units % 2 === 1)
 }
 
 /** Our undo managers ignore transactions that changed nothing; those of Yjs have to be told. */

@@ -8,6 +8,9 @@ import { Random } from "./random.mjs"
 /** What a script is about; seeds take them in turn. */
 const KINDS = ["text", "rich", "lists", "xml", "all", "undo", "history", "late", "halves"]
 
+/** What a few scripts are about; so that the others stay what they are. */
+const RARE = { 34: "managers", 35: "filtered", 36: "subdocs" }
+
 const ROOTS = {
   text: [["text", "t"]],
   rich: [
@@ -60,7 +63,7 @@ const FORMATS = ["v1", "v2"]
 /** Returns a script of a seed, as a vector. */
 export function write(seed, kind) {
   rewind()
-  const script = new Script(seed, kind ?? (seed % 37 === 36 ? "subdocs" : KINDS[seed % KINDS.length]))
+  const script = new Script(seed, kind ?? (RARE[seed % 37] ?? KINDS[seed % KINDS.length]))
   try {
     script.run()
   } catch (error) {
@@ -87,6 +90,8 @@ class Script {
     const flavor = {
       undo: ["text", "rich", "lists", "xml", "all"],
       late: ["text", "rich", "all", "history"],
+      managers: ["text", "rich", "lists", "xml", "all"],
+      filtered: ["text", "rich", "lists", "xml", "all"],
     }
     this.roots = ROOTS[flavor[kind] ? random.pick(flavor[kind]) : kind]
     this.isRich =
@@ -108,6 +113,7 @@ class Script {
         gc: gc === "mixed" ? random.chance(50) : gc === "on",
         ...(asksLate(name) ? {} : { roots: this.roots }),
         ...(watches.chance(60) ? { observed: true } : {}),
+        ...(kind === "filtered" ? { gcFilter: true } : {}),
       }
     }
     this.watches = watches
@@ -171,7 +177,7 @@ class Script {
 
   run() {
     const { random } = this
-    if (this.kind === "undo") this.watchUndo()
+    if (this.hasUndo()) this.watchUndo()
     const chaos = random.pick([0, 1, 1, 2, 2])
     const length = random.chance(5) ? random.pick([120, 120, 120, 500]) : random.from(8, 45)
     const weights = {
@@ -182,10 +188,10 @@ class Script {
       diff: 4,
       convert: 4,
       look: 8,
-      undo: this.kind === "undo" ? 30 : 0,
+      undo: this.hasUndo() ? 30 : 0,
       history: this.kind === "history" ? 20 : 0,
       position: { history: 15, undo: 10, all: 5 }[this.kind] ?? 0,
-      advance: this.kind === "undo" ? 6 : 0,
+      advance: this.hasUndo() ? 6 : 0,
     }
     for (let at = 0; at < length; at += 1) {
       if (this.watches.chance(5)) this.observe()
@@ -201,13 +207,17 @@ class Script {
     this.settle()
   }
 
+  hasUndo() {
+    return this.kind === "undo" || this.kind === "managers"
+  }
+
   // Edits.
 
   edit() {
     const { random } = this
     const doc = random.pick(this.editors)
     const step = { do: "txn", doc, out: this.fresh("u"), ops: [] }
-    if (this.kind === "undo" && random.chance(40)) step.origin = random.pick(["me", "other"])
+    if (this.hasUndo() && random.chance(40)) step.origin = random.pick(["me", "other"])
     // In a document that has not asked for all its roots, a copy shows what there is to edit.
     // Documents that were made on the way have asked.
     const asked = this.docs[doc] === undefined || this.docs[doc].roots !== undefined
@@ -645,6 +655,9 @@ class Script {
       origins: random.pick([[null], [null, "me"], ["me"], ["me", "other"]]),
       captureMs: random.pick([0, 500]),
       ...(random.chance(20) ? { ignoreRemote: true } : {}),
+      ...(this.kind === "managers" ? { follows: true } : {}),
+      ...(this.kind === "managers" && random.chance(25) ? { capture: true } : {}),
+      ...(this.kind === "managers" && random.chance(25) ? { deleteFilter: true } : {}),
     })
   }
 
@@ -656,12 +669,28 @@ class Script {
       this.manage(doc, [random.pick(targets).at, random.pick(targets).at])
     }
     const um = random.pick(this.managers)
+    if (this.kind === "managers" && random.chance(15)) return this.widen(um)
     const what = random.weigh({ undo: 12, redo: 8, stop: 3, clear: 1 })
     if (what === "undo" || what === "redo") {
       this.tell({ do: what, um, out: this.fresh("u") })
     } else {
       this.add({ do: what, um })
     }
+  }
+
+  /** Changes what an undo manager watches. */
+  widen(um) {
+    const { random } = this
+    if (this.managers.length > 1 && random.chance(8)) {
+      this.managers = this.managers.filter((other) => other !== um)
+      return this.add({ do: "untrack", um })
+    }
+    if (random.chance(60)) {
+      const origin = random.pick([null, "me", "other", "remote"])
+      return this.add({ do: "origin", um, origin, add: random.chance(60) })
+    }
+    const { doc } = this.play.undo.get(um)
+    return this.add({ do: "scope", um, doc, at: random.pick(this.targets(this.copy(doc), doc)).at })
   }
 
   advance() {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crdt::update::Obfuscate;
 use crdt::{
-    Anchor, Any, Assoc, ClientId, Commit, Delta, Doc, Event, Inserted, KeyChange, New, Object,
-    Observer, Options, Origin, PathStep, Shared, Snapshot, StateVector, Subdoc, Text, TextChange,
-    UndoManager, UndoOptions, Value, update,
+    Anchor, Any, Assoc, Candidate, ClientId, Commit, Delta, Direction, Doc, Event, Inserted,
+    KeyChange, New, Object, Observer, Options, Origin, PathStep, Shared, Snapshot, StateVector,
+    Subdoc, Text, TextChange, UndoEvent, UndoManager, UndoOptions, Value, update,
 };
 use serde_json::Value as Json;
 
@@ -67,6 +67,19 @@ fn check_subdocs(step: &Json, commit: &Commit<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// For filters: what does not start at every third clock.
+fn is_third(candidate: Candidate<'_>) -> bool {
+    !candidate.clocks().start.is_multiple_of(3)
+}
+
+/// Transactions that bring an odd number of units, and all that undo managers make.
+fn brings_odd(commit: &Commit<'_>, origin: Option<Origin>) -> bool {
+    let update = commit.update_v1().unwrap();
+    let clients = update::info_v1(&update).unwrap().clients;
+    let units: u32 = clients.iter().map(|(_, first, end, _)| end - first).sum();
+    origin.is_none() || units % 2 == 1
+}
+
 fn moment(bytes: &[u8], v1: bool) -> Snapshot {
     if v1 { Snapshot::decode_v1(bytes) } else { Snapshot::decode_v2(bytes) }.unwrap()
 }
@@ -82,6 +95,8 @@ pub(crate) struct Run {
     /// Bytes by name, in each format; the same where the format does not matter.
     slots: BTreeMap<String, [Option<Vec<u8>>; 2]>,
     undo: BTreeMap<String, (String, UndoManager)>,
+    /// How many steps each undo manager has had.
+    counts: BTreeMap<String, u32>,
     origins: Vec<String>,
     now_ms: u64,
 }
@@ -102,6 +117,7 @@ impl Run {
             observers: BTreeMap::new(),
             slots: BTreeMap::new(),
             undo: BTreeMap::new(),
+            counts: BTreeMap::new(),
             origins: Vec::new(),
             now_ms: 1_000_000,
         };
@@ -123,6 +139,9 @@ impl Run {
             if let Shared::Text(text) = shared {
                 self.texts.entry(name.to_owned()).or_default().push(text);
             }
+        }
+        if options["gcFilter"] == true {
+            doc.set_gc_filter(is_third);
         }
         self.docs.insert(name.to_owned(), doc);
     }
@@ -168,6 +187,44 @@ impl Run {
         slot[usize::from(!v1)]
             .clone()
             .unwrap_or_else(|| panic!("{name} is not there in this format"))
+    }
+
+    /// Compares what a step did to the stacks of a document's undo managers, and numbers the new steps.
+    fn check_stacks(&mut self, step: &Json, doc_name: &str) -> Result<(), String> {
+        let Some(stacks) = step["stacks"].as_object() else { return Ok(()) };
+        let doc = self.docs.get_mut(doc_name).unwrap();
+        for (id, expected) in stacks {
+            let manager = self.undo[id].1;
+            let name = |direction: &Direction| match direction {
+                Direction::Undo => "undo",
+                Direction::Redo => "redo",
+            };
+            let mut got = Vec::new();
+            for event in manager.events(doc).to_vec() {
+                got.push(match &event {
+                    UndoEvent::Added(direction) => {
+                        let count = self.counts.entry(id.clone()).or_default();
+                        assert!(manager.set_meta(doc, *direction, Any::from(*count)));
+                        *count += 1;
+                        serde_json::json!(["added", name(direction)])
+                    }
+                    UndoEvent::Updated => serde_json::json!(["updated", "undo"]),
+                    UndoEvent::Popped(direction, meta) => {
+                        let Some(Any::Number(count)) = meta else { panic!("no meta") };
+                        #[expect(clippy::cast_possible_truncation, reason = "a small count")]
+                        let count = *count as i64;
+                        serde_json::json!(["popped", name(direction), count])
+                    }
+                    UndoEvent::Cleared(direction) => {
+                        serde_json::json!(["cleared", name(direction)])
+                    }
+                });
+            }
+            if Json::from(got.clone()) != *expected {
+                return Err(format!("{id}: {got:?}, expected {expected}"));
+            }
+        }
+        Ok(())
     }
 
     fn follow(&self, name: &str) -> Follow {
@@ -219,6 +276,7 @@ impl Run {
                 doc.check()?;
                 check_emits(step, got)?;
                 self.keep(step, &step["emits"]);
+                self.check_stacks(step, &doc_name)?;
             }
             "apply" => {
                 let update = input(self);
@@ -248,6 +306,7 @@ impl Run {
                     check_emits(step, got)?;
                 }
                 self.keep(step, &step["emits"]);
+                self.check_stacks(step, &doc_name)?;
             }
             "encode" => {
                 let than = self.vector(step, v1);
@@ -394,7 +453,35 @@ impl Run {
                     ignore_remote_map_changes: step["ignoreRemote"].as_bool().unwrap_or(false),
                 };
                 let manager = doc.track(options);
+                if step["capture"] == true {
+                    manager.set_capture(doc, brings_odd);
+                }
+                if step["deleteFilter"] == true {
+                    manager.set_delete_filter(doc, is_third);
+                }
                 self.undo.insert(step["id"].as_str().unwrap().to_owned(), (doc_name, manager));
+            }
+            "scope" => {
+                let (_, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                let At::Shared(shared) = resolve(doc, step["at"].as_array().unwrap()) else {
+                    panic!("scope {}", step["at"]);
+                };
+                manager.add_to_scope(doc, shared);
+            }
+            "origin" => {
+                let origin = self.origin(&step["origin"]);
+                let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                let doc = self.docs.get_mut(&doc_name).unwrap();
+                if step["add"] == true {
+                    manager.add_origin(doc, origin);
+                } else {
+                    manager.remove_origin(doc, origin);
+                }
+            }
+            "untrack" => {
+                let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
+                manager.untrack(self.docs.get_mut(&doc_name).unwrap());
             }
             "clear" => {
                 let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
@@ -426,6 +513,7 @@ impl Run {
                 }
                 check_emits(step, got)?;
                 self.keep(step, &step["emits"]);
+                self.check_stacks(step, &doc_name)?;
             }
             "relpos" => {
                 let doc = self.docs.get_mut(&doc_name).unwrap();
