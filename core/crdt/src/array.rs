@@ -155,7 +155,7 @@ impl Array {
         self.insert_type(transaction, index, TypeKind::Map)
     }
 
-    pub(crate) fn insert_type(
+    fn insert_type(
         self,
         transaction: &mut Transaction<'_>,
         index: u32,

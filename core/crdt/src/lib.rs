@@ -78,7 +78,6 @@ mod anchor;
 mod array;
 mod authors;
 mod check;
-mod copy;
 mod doc;
 mod event;
 mod filter;

@@ -84,7 +84,7 @@ impl Map {
         transaction.insert(self.0, key, left, NIL, content)
     }
 
-    pub(crate) fn set_type(
+    fn set_type(
         self,
         transaction: &mut Transaction<'_>,
         key: &str,

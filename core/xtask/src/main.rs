@@ -19,6 +19,7 @@ mod setup;
 
 mod bench;
 mod bundle;
+mod fuzz;
 mod lint;
 mod run;
 mod test;
@@ -73,6 +74,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         arguments: Vec<OsString>,
     },
+    /// Fuzzes every door for foreign bytes, or compares with the real Yjs, or lets replicas converge.
+    Fuzz(fuzz::Fuzz),
     /// Builds installers (.deb and .rpm) for this machine.
     Bundle,
     /// Runs the CRDT core over a folder of vectors that Yjs wrote.
@@ -100,6 +103,7 @@ fn start(task: Task) -> Result<()> {
         Task::Test { yes, part } => test::test(part, yes),
         Task::Lint => lint::lint(),
         Task::Bench { arguments } => bench::bench(&arguments),
+        Task::Fuzz(asked) => fuzz::fuzz(asked),
         Task::Bundle => bundle::bundle(),
         Task::Vectors { folder } => bench::vectors(&folder),
     }

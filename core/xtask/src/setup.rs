@@ -87,7 +87,8 @@ fn modules() -> Result<()> {
     Ok(())
 }
 
-fn install(what: &str, folder: &Path) -> Result<()> {
+/// Installs the modules of a folder if its lock file has changed since.
+pub(crate) fn install(what: &str, folder: &Path) -> Result<()> {
     let lock = folder.join("package-lock.json");
     let wanted = fs::read(&lock).with_context(|| format!("{} can't be read", lock.display()))?;
     // A copy of the lock file beside the modules tells what they were installed from; times would
