@@ -1,8 +1,8 @@
 //! `undo-redo.tests.js`: everybody undoes their own steps, whatever others did in between.
 
 use crdt::{
-    Commit, Delta, Doc, Error, Inserted, Map, New, Origin, Shared, Text, Transaction, UndoManager,
-    UndoOptions, Value,
+    Commit, Delta, Direction, Doc, Error, Inserted, Map, New, Origin, Shared, Text, Transaction,
+    UndoEvent, UndoManager, UndoOptions, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -171,6 +171,7 @@ fn what_others_did_to_one_type_is_refused_by_undoing_it() {
         transaction.apply_v1(&update).unwrap();
         transaction.commit();
         while undo(&mut doc, manager) {}
+        manager.untrack(&mut doc);
     }
     assert_eq!(content(&doc, restricted), json!([]));
     assert_eq!(public.len(&doc), 2);
@@ -668,4 +669,91 @@ fn an_embedded_text_comes_back_with_the_attributes_it_had() {
         assert_eq!(button.attribute(doc, "type"), Some(Value::Any("button".into())));
         assert_eq!(button.attribute(doc, "test"), Some(Value::Any(true.into())));
     }
+}
+
+#[test]
+fn a_type_can_come_under_a_manager_later() {
+    let mut doc = doc(1);
+    let (other, array) = (doc.text("other"), doc.array(""));
+    let manager = doc.track(of(other));
+    edit(&mut doc, |edit| array.insert(edit, 0, values(json!([0]))));
+    assert_eq!(manager.undo_len(&doc), 0);
+    manager.add_to_scope(&mut doc, array);
+    edit(&mut doc, |edit| array.insert(edit, 1, values(json!([1]))));
+    assert!(undo(&mut doc, manager));
+    assert_eq!(content(&doc, array), json!([0]));
+}
+
+#[test]
+fn stacks_tell_what_is_done_to_them_and_steps_carry_a_note() {
+    let mut doc = doc(1);
+    let text = doc.text("text");
+    let manager = doc.track(of(text));
+    edit(&mut doc, |edit| text.insert(edit, 0, "abc"));
+    assert_eq!(manager.events(&doc), [UndoEvent::Added(Direction::Undo)]);
+    assert!(manager.set_meta(&mut doc, Direction::Undo, 0.into()));
+
+    let commit = manager.undo(&mut doc).unwrap().unwrap();
+    assert!(commit.changed(text));
+    assert_eq!(
+        manager.events(&doc),
+        [UndoEvent::Added(Direction::Redo), UndoEvent::Popped(Direction::Undo, Some(0.into()))]
+    );
+    assert!(manager.set_meta(&mut doc, Direction::Redo, 1.into()));
+
+    let commit = manager.redo(&mut doc).unwrap().unwrap();
+    assert!(commit.changed(text));
+    assert_eq!(
+        manager.events(&doc),
+        [UndoEvent::Added(Direction::Undo), UndoEvent::Popped(Direction::Redo, Some(1.into()))]
+    );
+    edit(&mut doc, |edit| text.insert(edit, 3, "d"));
+    assert_eq!(manager.events(&doc), [UndoEvent::Added(Direction::Undo)]);
+    edit(&mut doc, |edit| text.insert(edit, 4, "e"));
+    assert_eq!(manager.events(&doc), [UndoEvent::Updated]);
+}
+
+#[test]
+fn the_note_of_a_step_is_at_hand_where_its_change_is_heard() {
+    let mut doc = doc(1);
+    let text = doc.text("text");
+    let manager = doc.track(of(text));
+    let watch = doc.observe(text);
+    let note = |doc: &mut Doc, direction| manager.set_meta(doc, direction, "42".into());
+    edit(&mut doc, |edit| text.insert(edit, 0, "abc"));
+    assert!(note(&mut doc, Direction::Undo));
+    // Where the text's change is heard, what was popped says which step it was and what is kept with it.
+    let popped = |commit: &Commit<'_>| match manager.events(commit.doc()).last() {
+        Some(UndoEvent::Popped(direction, Some(meta))) => (*direction, meta.clone()),
+        other => panic!("{other:?}"),
+    };
+    let commit = manager.undo(&mut doc).unwrap().unwrap();
+    assert_eq!(commit.events(watch).len(), 1);
+    assert_eq!(popped(&commit), (Direction::Undo, "42".into()));
+    assert!(note(&mut doc, Direction::Redo));
+    let commit = manager.redo(&mut doc).unwrap().unwrap();
+    assert_eq!(commit.events(watch).len(), 1);
+    assert_eq!(popped(&commit), (Direction::Redo, "42".into()));
+    // With the next transaction it is no longer said.
+    doc.transact().commit();
+    assert_eq!(manager.events(&doc), []);
+}
+
+#[test]
+fn what_a_filter_holds_is_not_deleted_by_undoing() {
+    let mut doc = doc(1);
+    let array = doc.array("array");
+    let manager = doc.track(of(array));
+    // Only empty maps may go.
+    manager.set_delete_filter(&mut doc, |candidate| {
+        candidate.value().as_map().is_some_and(|map| map.keys(candidate.doc()).is_empty())
+    });
+    edit(&mut doc, |edit| {
+        array.insert_map(edit, 0)?;
+        as_map(array.get(edit.doc(), 0).as_ref()).insert(edit, "hi", 1)?;
+        array.insert_map(edit, 1)
+    });
+    assert_eq!(content(&doc, array), json!([{ "hi": 1 }, {}]));
+    assert!(undo(&mut doc, manager));
+    assert_eq!(content(&doc, array), json!([{ "hi": 1 }]));
 }
