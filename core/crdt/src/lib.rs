@@ -82,6 +82,7 @@ mod doc;
 mod event;
 mod filter;
 mod formats;
+mod json;
 mod map;
 mod moments;
 mod redo;

@@ -208,6 +208,13 @@ impl Structs {
         root
     }
 
+    /// The roots in the order in which they were first named.
+    pub(crate) fn roots_in_order(&self) -> Vec<u32> {
+        let mut roots: Vec<u32> = self.roots.values().copied().collect();
+        roots.sort_unstable();
+        roots
+    }
+
     pub(crate) fn known_root(&self, name: &str) -> Option<u32> {
         self.roots.get(&self.known_key(name)?).copied()
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crdt::{Array, Commit, Doc, Map, New, Origin, Subdoc, UndoOptions, Value};
+use crdt::{Any, Array, Commit, Doc, Map, New, Origin, Shared, Subdoc, UndoOptions, Value};
 use serde_json::json;
 
-use crate::json::{content, doc, values};
+use crate::json::{content, doc, object, values};
 
 #[test]
 fn a_transaction_may_make_thousands_of_types() {
@@ -14,7 +14,7 @@ fn a_transaction_may_make_thousands_of_types() {
     let mut edit = doc.transact();
     for index in 0..15_000 {
         xml.insert(&mut edit, index, vec![New::XmlText]).unwrap();
-        let Some(Value::Shared(crdt::Shared::Text(text))) = xml.get(edit.doc(), index) else {
+        let Some(Value::Shared(Shared::Text(text))) = xml.get(edit.doc(), index) else {
             unreachable!("a text was inserted")
         };
         text.insert(&mut edit, 0, "a").unwrap();
@@ -215,4 +215,75 @@ fn a_subdocument_is_undone_and_redone() {
     assert!(manager.redo(&mut doc).unwrap().is_some());
     assert_eq!(xml.len(&doc), 1);
     assert_eq!(doc.subdocs()[0].guid, "a");
+}
+
+#[test]
+fn a_document_is_written_as_json() {
+    let mut doc = doc(1);
+    assert_eq!(doc.to_json(), "{}");
+    let (array, map) = (doc.array("array"), doc.map("map"));
+    let mut edit = doc.transact();
+    array.push(&mut edit, values(json!(["test1"]))).unwrap();
+    map.insert(&mut edit, "k1", "v1").unwrap();
+    let inner = map.insert_map(&mut edit, "k2").unwrap();
+    inner.insert(&mut edit, "m2k1", "m2v1").unwrap();
+    edit.commit();
+    assert_eq!(doc.to_json(), r#"{"array":["test1"],"map":{"k1":"v1","k2":{"m2k1":"m2v1"}}}"#);
+}
+
+#[test]
+fn all_kinds_are_written_as_json() {
+    let mut doc = doc(1);
+    let (array, map, text, xml) = (doc.array("array"), doc.map("map"), doc.text("b"), doc.xml("a"));
+    doc.text("1");
+    // A root that came in an update, and that nobody has asked for by a type.
+    let mut other = crate::json::doc(2);
+    let untyped = other.text("untyped");
+    let mut edit = other.transact();
+    untyped.insert(&mut edit, 0, "never seen").unwrap();
+    doc.apply_v1(&edit.commit().update_v1().unwrap()).unwrap();
+    let format = |name: &str| object(json!({ name: {} }));
+    let mut edit = doc.transact();
+    text.insert_with(&mut edit, 0, "x\"y", &object(json!({ "bold": true }))).unwrap();
+    xml.insert(&mut edit, 0, vec![New::XmlElement("p".to_owned()), New::XmlText]).unwrap();
+    let as_text = |value: Option<Value>| match value {
+        Some(Value::Shared(Shared::Text(text))) => text,
+        other => panic!("{other:?} is no text"),
+    };
+    let inner = as_text(xml.get(edit.doc(), 1));
+    inner.insert_with(&mut edit, 0, "t", &format("i")).unwrap();
+    map.insert(&mut edit, "k", "v").unwrap();
+    map.insert(&mut edit, "10", Any::Undefined).unwrap();
+    map.insert(&mut edit, "9", Any::Null).unwrap();
+    map.insert(&mut edit, "2", Any::Bytes(vec![7])).unwrap();
+    let subdoc = Subdoc::new("g").into();
+    let hook = New::XmlHook("h".to_owned());
+    array.push(&mut edit, vec![Any::Null.into(), subdoc, 1.5.into(), New::XmlText, hook]).unwrap();
+    let inner = as_text(array.get(edit.doc(), 3));
+    inner.insert_with(&mut edit, 0, "u", &format("b")).unwrap();
+    let Some(Value::Shared(Shared::Xml(hook))) = array.get(edit.doc(), 4) else {
+        unreachable!("a hook was inserted")
+    };
+    hook.set_attribute(&mut edit, "z", 1).unwrap();
+    edit.commit();
+    // As `JSON.stringify(doc.toJSON())` has it: keys that are numbers first, what is undefined left out.
+    let array = r#"[null,{},1.5,"<b>u</b>",{"z":1}]"#;
+    let map = r#"{"2":{"0":7},"9":null,"k":"v"}"#;
+    let expected =
+        format!(r#"{{"1":"","array":{array},"map":{map},"b":"x\"y","a":"<p></p><i>t</i>"}}"#);
+    assert_eq!(doc.to_json(), expected);
+    assert_eq!(Shared::from(hook).to_json(&doc), r#"{"z":1}"#);
+}
+
+#[test]
+fn depth_costs_no_stack_in_json() {
+    let mut doc = doc(1);
+    let mut map = doc.map("m");
+    let mut edit = doc.transact();
+    for _ in 0..20_000 {
+        map = map.insert_map(&mut edit, "m").unwrap();
+    }
+    edit.commit();
+    let json = doc.to_json();
+    assert_eq!(json, format!("{}{{}}{}", r#"{"m":"#.repeat(20_001), "}".repeat(20_001)));
 }
