@@ -155,7 +155,7 @@ impl Array {
         self.insert_type(transaction, index, TypeKind::Map)
     }
 
-    fn insert_type(
+    pub(crate) fn insert_type(
         self,
         transaction: &mut Transaction<'_>,
         index: u32,

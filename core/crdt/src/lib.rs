@@ -78,6 +78,7 @@ mod anchor;
 mod array;
 mod authors;
 mod check;
+mod copy;
 mod doc;
 mod event;
 mod filter;

@@ -84,7 +84,7 @@ impl Map {
         transaction.insert(self.0, key, left, NIL, content)
     }
 
-    fn set_type(
+    pub(crate) fn set_type(
         self,
         transaction: &mut Transaction<'_>,
         key: &str,

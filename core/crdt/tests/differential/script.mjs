@@ -628,7 +628,8 @@ class Script {
   /** Observes some type in a document that has observers, at whatever depth. */
   observe() {
     const doc = this.watches.pick(this.names)
-    const { observed, roots } = this.docs[doc]
+    // What was cut at a moment joined later, and is not observed.
+    const { observed, roots } = this.docs[doc] ?? {}
     if (!observed || roots === undefined) return
     this.add({ do: "observe", doc, at: this.watches.pick(this.targets(this.play, doc)).at })
   }
@@ -767,7 +768,9 @@ class Script {
     const usable = this.pool.filter(({ formats }) => formats.includes(format))
     if (usable.length < 2) return
     // From 64 on, V8 sorts by merging runs; see the sorting of sources in the core.
-    const keepsAll = Object.values(this.docs).every(({ gc }) => !gc)
+    // A document that was cut at a moment has collected, too.
+    const wasCut = this.names.some((name) => this.docs[name] === undefined)
+    const keepsAll = !wasCut && Object.values(this.docs).every(({ gc }) => !gc)
     const names = usable.slice(keepsAll ? 0 : -63).map(({ name }) => name)
     const id = "newcomer"
     const late = this.kind === "late" ? {} : { roots: this.roots }

@@ -3,7 +3,7 @@
 use crdt::{Any, Doc, Error, New, Shared, Transaction, Value, Xml};
 use serde_json::{Value as Json, json};
 
-use crate::json::{delta, doc, events, steps};
+use crate::json::{content, delta, doc, events, object, steps};
 use crate::network::Network;
 
 /// An attribute of the XML of a replica.
@@ -243,4 +243,77 @@ fn children_are_read_as_they_were_inserted() {
     let children: Vec<Value> = xml.children(&doc);
     assert_eq!(children.len(), 2);
     assert_eq!(read, [Some(children[0].clone()), Some(children[1].clone()), None]);
+}
+
+/// The hexadecimal digits of a state.
+fn state(doc: &Doc) -> String {
+    doc.state_v1().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+#[test]
+fn a_copy_has_all_that_is_in_a_fragment() {
+    let mut doc = doc(0);
+    let (xml, copies) = (doc.xml(""), doc.array("copies"));
+    let mut transaction = doc.transact();
+    xml.insert(&mut transaction, 0, vec![New::XmlText]).unwrap();
+    let Shared::Text(text) = child(transaction.doc(), xml, 0) else { panic!("a text") };
+    text.insert(&mut transaction, 0, "text").unwrap();
+    xml.insert(&mut transaction, 1, vec![element("p"), element("p")]).unwrap();
+    let first = child_element(transaction.doc(), xml, 1);
+    first.set_attribute(&mut transaction, "id", "one").unwrap();
+    first.insert(&mut transaction, 0, vec![element("b")]).unwrap();
+    text.format(&mut transaction, 0, 2, &object(json!({ "em": {} }))).unwrap();
+    let Ok(Shared::Xml(copy)) = copies.insert_copy(&mut transaction, 0, xml) else {
+        panic!("a fragment was copied")
+    };
+    transaction.commit();
+    let written = "<em>te</em>xt<p id=\"one\"><b></b></p><p></p>";
+    assert_eq!((xml.to_xml(&doc), copy.to_xml(&doc)), (written.to_owned(), written.to_owned()));
+    assert_eq!(copy.len(&doc), 3);
+    assert_eq!(Shared::from(copy).parent(&doc), Some(copies.into()));
+    // The state that Yjs has after the same edits.
+    let expected = "0113000007010006040000000274658400020278748700000301708700050301702800000502\
+        69640177036f6e650700000503016246000102656d027b7dc60002000302656d046e756c6c07\
+        0106636f70696573040700000b060600000c02656d027b7d84000d02746586000f02656d046e\
+        756c6c84001002787487000c03017007000013030162280000130269640177036f6e65870013\
+        03017000";
+    assert_eq!(state(&doc), expected);
+}
+
+#[test]
+fn lists_and_maps_are_copied_beside_and_into_themselves() {
+    let mut doc = doc(0);
+    let (array, map) = (doc.array("a"), doc.map("m"));
+    let mut transaction = doc.transact();
+    let bytes = Any::Bytes(vec![7]);
+    let elements = vec![1.into(), "two".into(), New::Map, 3.into(), New::Any(bytes)];
+    array.insert(&mut transaction, 0, elements).unwrap();
+    let source = array.get(transaction.doc(), 2).unwrap().as_map().unwrap();
+    source.insert(&mut transaction, "k", "v").unwrap();
+    let inner = source.insert_array(&mut transaction, "inner").unwrap();
+    inner.insert(&mut transaction, 0, vec![true.into(), New::Any(Any::Null)]).unwrap();
+    source.insert_text(&mut transaction, "t").unwrap().insert(&mut transaction, 0, "x").unwrap();
+    source.insert(&mut transaction, "gone", 1).unwrap();
+    assert!(source.remove(&mut transaction, "gone"));
+    array.insert_copy(&mut transaction, 5, array).unwrap();
+    map.insert_copy(&mut transaction, "copy", source).unwrap();
+    transaction.commit();
+    let copied = json!({ "k": "v", "inner": [true, null], "t": "x" });
+    let list = json!([1, "two", copied, 3, [7]]);
+    let mut both = list.clone();
+    both.as_array_mut().unwrap().push(list);
+    assert_eq!(content(&doc, array), both);
+    assert_eq!(content(&doc, map), json!({ "copy": copied }));
+    // The state that Yjs has after the same edits.
+    let expected = "011a000008010161027d01770374776f87000101880002017d03830003010728000002016b01\
+        7701762700000205696e6e6572000800000602787e2700000201740204000009017821000002\
+        04676f6e6501870004000800000c027d01770374776f87000e012800000f016b017701762700\
+        000f05696e6e6572000800001102787e2700000f01740204000014017888000f017d03830016\
+        01072701016d04636f70790128000018016b017701762700001805696e6e6572000800001a02\
+        787e270000180174020400001d01780100010b01";
+    assert_eq!(state(&doc), expected);
+    let mut transaction = doc.transact();
+    array.delete(&mut transaction, 2, 1).unwrap();
+    assert_eq!(map.insert_copy(&mut transaction, "gone", source), Err(Error::Gone));
+    transaction.commit();
 }
