@@ -8,7 +8,6 @@
     clippy::disallowed_methods,
     reason = "a test may panic, and read recordings"
 )]
-#![allow(dead_code, reason = "helpers of tests to come")]
 
 #[path = "yjs/array.rs"]
 mod array;
