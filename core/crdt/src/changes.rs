@@ -15,6 +15,8 @@ pub(crate) struct Changes {
     pub(crate) touched: Vec<u32>,
     /// Deleted ranges by client, sorted and joined when the transaction is closed.
     pub(crate) deletes: Vec<(u32, Range)>,
+    /// Whether some of them are to be collected yet, or may join what is around them.
+    pub(crate) loose: bool,
     /// Starts of items that were cut or may join once collected.
     pub(crate) cuts: Vec<Ref>,
     /// Deleted units that never counted in a length.
@@ -40,6 +42,7 @@ impl Changes {
         self.number += 1;
         self.touched.clear();
         self.deletes.clear();
+        self.loose = false;
         self.cuts.clear();
         self.uncounted.clear();
         self.types.clear();
@@ -47,6 +50,12 @@ impl Changes {
     }
 
     pub(crate) fn delete(&mut self, slot: u32, clock: u32, len: u32) {
+        self.loose = true;
+        self.delete_settled(slot, clock, len);
+    }
+
+    /// As [`Changes::delete`], of what is collected already and one with its neighbors.
+    pub(crate) fn delete_settled(&mut self, slot: u32, clock: u32, len: u32) {
         // What is deleted letter by letter is one range already.
         if let Some((last_slot, last)) = self.deletes.last_mut()
             && *last_slot == slot

@@ -1,7 +1,7 @@
 //! One client's items in the order of their clocks: from an id to its item in O(log n), cuts in the middle in O(block).
 
 /// Entries a block holds before it is halved.
-const BLOCK: usize = if cfg!(test) { 4 } else { 512 };
+const BLOCK: usize = if cfg!(test) { 4 } else { 256 };
 
 /// A clock and the handle of the item that starts there.
 pub(crate) type Entry = (u32, u32);
@@ -10,7 +10,9 @@ pub(crate) type Entry = (u32, u32);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clocks {
     blocks: Vec<Vec<Entry>>,
-    /// Where the list changed last, if that still stands: people delete where they deleted.
+    /// The first clock of each block, so that finding the block touches none.
+    starts: Vec<u32>,
+    /// Where somebody looked or changed something last, if that still stands: people edit where they edited.
     hint: Place,
 }
 
@@ -41,12 +43,16 @@ impl Clocks {
         {
             return self.hint;
         }
-        // Most other look-ups are near the end, where people type.
-        let last = self.blocks.len() - 1;
-        let block = if self.blocks[last][0].0 <= clock {
+        self.search(clock)
+    }
+
+    fn search(&self, clock: u32) -> Place {
+        // Most look-ups are near the end, where people type.
+        let last = self.starts.len() - 1;
+        let block = if self.starts[last] <= clock {
             last
         } else {
-            self.blocks.partition_point(|block| block[0].0 <= clock) - 1
+            self.starts.partition_point(|&start| start <= clock) - 1
         };
         let entries = &self.blocks[block];
         let slot = if entries[entries.len() - 1].0 <= clock {
@@ -55,6 +61,12 @@ impl Clocks {
             entries.partition_point(|entry| entry.0 <= clock) - 1
         };
         Place { block, slot }
+    }
+
+    /// Makes look-ups try a place first.
+    #[inline]
+    pub(crate) fn remember(&mut self, place: Place) {
+        self.hint = place;
     }
 
     /// The handle at a place.
@@ -102,12 +114,12 @@ impl Clocks {
     pub(crate) fn push(&mut self, clock: u32, handle: u32) {
         match self.blocks.last_mut() {
             Some(block) if block.len() < BLOCK => block.push((clock, handle)),
-            None => self.blocks.push(vec![(clock, handle)]),
-            Some(_) => {
+            last => {
                 // Who fills one block fills another.
-                let mut block = Vec::with_capacity(BLOCK);
+                let mut block = Vec::with_capacity(if last.is_some() { BLOCK } else { 1 });
                 block.push((clock, handle));
                 self.blocks.push(block);
+                self.starts.push(clock);
             }
         }
     }
@@ -119,6 +131,7 @@ impl Clocks {
         block.insert(place.slot + 1, (clock, handle));
         if block.len() > BLOCK {
             let tail = block.split_off(block.len() / 2);
+            self.starts.insert(place.block + 1, tail[0].0);
             self.blocks.insert(place.block + 1, tail);
         }
     }
@@ -126,14 +139,22 @@ impl Clocks {
     /// Takes over that the item which started at a clock now starts at another, between its neighbors as before.
     pub(crate) fn restart(&mut self, old: u32, new: u32) {
         self.hint = self.find(old);
-        self.blocks[self.hint.block][self.hint.slot].0 = new;
+        let Place { block, slot } = self.hint;
+        self.blocks[block][slot].0 = new;
+        if slot == 0 {
+            self.starts[block] = new;
+        }
     }
 
     /// Removes the item at a place.
     pub(crate) fn remove(&mut self, place: Place) {
-        self.blocks[place.block].remove(place.slot);
-        if self.blocks[place.block].is_empty() {
+        let block = &mut self.blocks[place.block];
+        block.remove(place.slot);
+        if block.is_empty() {
             self.blocks.remove(place.block);
+            self.starts.remove(place.block);
+        } else if place.slot == 0 {
+            self.starts[place.block] = block[0].0;
         }
     }
 

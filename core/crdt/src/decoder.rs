@@ -38,10 +38,12 @@ pub(crate) trait Decoder<'a>: Sized + Clone {
     fn delete(&mut self) -> Result<(u64, u64), ReadError>;
 }
 
+#[inline]
 fn client_id(reader: &Reader<'_>, number: u64) -> Result<ClientId, ReadError> {
     ClientId::new(number).ok_or_else(|| reader.error("client beyond 53 bits"))
 }
 
+#[inline]
 fn narrow(reader: &Reader<'_>, number: u64) -> Result<u32, ReadError> {
     u32::try_from(number).map_err(|_| reader.error("clock or length beyond 32 bits"))
 }
@@ -53,6 +55,7 @@ pub(crate) struct DecoderV1<'a> {
 }
 
 impl DecoderV1<'_> {
+    #[inline]
     fn id(&mut self) -> Result<Id, ReadError> {
         let client = self.client()?;
         Ok(Id { client, clock: self.reader.var_u32()? })
@@ -63,22 +66,28 @@ impl<'a> Decoder<'a> for DecoderV1<'a> {
     fn open(bytes: &'a [u8]) -> Result<Self, ReadError> {
         Ok(Self { reader: Reader::new(bytes) })
     }
+    #[inline]
     fn rest(&mut self) -> &mut Reader<'a> {
         &mut self.reader
     }
+    #[inline]
     fn left_id(&mut self) -> Result<Id, ReadError> {
         self.id()
     }
+    #[inline]
     fn right_id(&mut self) -> Result<Id, ReadError> {
         self.id()
     }
+    #[inline]
     fn client(&mut self) -> Result<ClientId, ReadError> {
         let number = self.reader.var_u64()?;
         client_id(&self.reader, number)
     }
+    #[inline]
     fn info(&mut self) -> Result<u8, ReadError> {
         self.reader.u8()
     }
+    #[inline]
     fn string(&mut self) -> Result<(Cow<'a, str>, usize), ReadError> {
         let text = self.reader.var_str()?;
         Ok((Cow::Borrowed(text), lib0::utf16::len(text)))
@@ -89,6 +98,7 @@ impl<'a> Decoder<'a> for DecoderV1<'a> {
     fn type_number(&mut self) -> Result<u64, ReadError> {
         self.reader.var_u64()
     }
+    #[inline]
     fn len(&mut self) -> Result<u64, ReadError> {
         self.reader.var_u64()
     }
@@ -163,26 +173,32 @@ impl<'a> Decoder<'a> for DecoderV2<'a> {
             delete_end: 0,
         })
     }
+    #[inline]
     fn rest(&mut self) -> &mut Reader<'a> {
         &mut self.rest
     }
+    #[inline]
     fn left_id(&mut self) -> Result<Id, ReadError> {
         let client = self.client()?;
         let clock = self.left_clocks.read()?;
         Ok(Id { client, clock: narrow(&self.rest, clock)? })
     }
+    #[inline]
     fn right_id(&mut self) -> Result<Id, ReadError> {
         let client = self.client()?;
         let clock = self.right_clocks.read()?;
         Ok(Id { client, clock: narrow(&self.rest, clock)? })
     }
+    #[inline]
     fn client(&mut self) -> Result<ClientId, ReadError> {
         let number = self.clients.read()?;
         client_id(&self.rest, number)
     }
+    #[inline]
     fn info(&mut self) -> Result<u8, ReadError> {
         self.infos.read()
     }
+    #[inline]
     fn string(&mut self) -> Result<(Cow<'a, str>, usize), ReadError> {
         self.strings.read()
     }
@@ -192,6 +208,7 @@ impl<'a> Decoder<'a> for DecoderV2<'a> {
     fn type_number(&mut self) -> Result<u64, ReadError> {
         self.type_numbers.read()
     }
+    #[inline]
     fn len(&mut self) -> Result<u64, ReadError> {
         self.lens.read()
     }
@@ -394,6 +411,7 @@ impl<'a, D: Decoder<'a>> Iterator for Checked<'a, D> {
     }
 }
 
+#[inline]
 fn read_block<'a, D: Decoder<'a>>(
     decoder: &mut D,
     client: ClientId,
@@ -428,6 +446,7 @@ fn read_block<'a, D: Decoder<'a>>(
     Ok(Block { client, clock, len, kind })
 }
 
+#[inline]
 fn read_item<'a, D: Decoder<'a>>(
     decoder: &mut D,
     info: u8,
@@ -450,12 +469,27 @@ fn read_item<'a, D: Decoder<'a>>(
     Ok(ItemBlock { origin, right_origin, parent, key, content: read_content(decoder, number)? })
 }
 
+#[inline]
 fn read_content<'a, D: Decoder<'a>>(decoder: &mut D, number: u8) -> Result<Content<'a>, ReadError> {
-    Ok(match number {
+    match number {
         1 => {
             let len = decoder.len()?;
-            Content::Deleted(narrow(decoder.rest(), len)?)
+            Ok(Content::Deleted(narrow(decoder.rest(), len)?))
         }
+        4 => {
+            let (text, units) = decoder.string()?;
+            Ok(Content::String(text, narrow(decoder.rest(), units as u64)?))
+        }
+        _ => read_rare_content(decoder, number),
+    }
+}
+
+/// Reads a content that is neither text nor a tombstone.
+fn read_rare_content<'a, D: Decoder<'a>>(
+    decoder: &mut D,
+    number: u8,
+) -> Result<Content<'a>, ReadError> {
+    Ok(match number {
         2 => {
             let count = decoder.len()?;
             let mut values = Vec::new();
@@ -469,10 +503,6 @@ fn read_content<'a, D: Decoder<'a>>(decoder: &mut D, number: u8) -> Result<Conte
             Content::Json(Cow::Owned(values))
         }
         3 => Content::Binary(Cow::Borrowed(decoder.rest().var_bytes()?)),
-        4 => {
-            let (text, units) = decoder.string()?;
-            Content::String(text, narrow(decoder.rest(), units as u64)?)
-        }
         5 => Content::Embed(Cow::Owned(decoder.json()?)),
         6 => {
             let key = decoder.key()?;

@@ -104,6 +104,7 @@
 //! ```
 
 use lib0::columns::{self, IntDiffOptRleWriter, RleWriter, StringWriter, UintOptRleWriter};
+use lib0::write::{var_signed_len, var_u64_len, write_var_signed};
 use lib0::{Any, json, utf16, write_var_bytes, write_var_str, write_var_u64};
 
 use crate::block::{Block, BlockKind, ItemBlock, Parent};
@@ -134,6 +135,33 @@ pub(crate) trait Encoder: Default {
     fn delete(&mut self, clock: u32, len: u32);
     /// Ends the update and takes it out.
     fn finish(&mut self) -> Vec<u8>;
+    /// The update of an edit that inserted one text.
+    fn inserted(edit: &Inserted<'_>) -> Vec<u8>;
+    /// The update of an edit that deleted one range.
+    fn deleted(client: ClientId, range: Range) -> Vec<u8>;
+}
+
+/// One text that one client inserted beside another: with the deletion of one range, nearly all that is ever told, so
+/// both are written straight on, without columns or structs in between.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inserted<'a> {
+    pub(crate) client: ClientId,
+    pub(crate) clock: u32,
+    pub(crate) origin: Option<Id>,
+    pub(crate) right_origin: Option<Id>,
+    pub(crate) text: &'a str,
+    pub(crate) units: u32,
+}
+
+impl Inserted<'_> {
+    fn info(&self) -> u8 {
+        4 | u8::from(self.origin.is_some()) << 7 | u8::from(self.right_origin.is_some()) << 6
+    }
+
+    /// Room for it in either format.
+    fn capacity(&self) -> usize {
+        56 + self.text.len()
+    }
 }
 
 /// The first format.
@@ -197,6 +225,31 @@ impl Encoder for EncoderV1 {
     }
     fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
+    }
+    fn inserted(edit: &Inserted<'_>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(edit.capacity());
+        // One client, one struct.
+        out.extend_from_slice(&[1, 1]);
+        write_var_u64(&mut out, edit.client.get());
+        write_var_u64(&mut out, u64::from(edit.clock));
+        out.push(edit.info());
+        for id in [edit.origin, edit.right_origin].into_iter().flatten() {
+            write_var_u64(&mut out, id.client.get());
+            write_var_u64(&mut out, u64::from(id.clock));
+        }
+        write_var_str(&mut out, edit.text);
+        out.push(0);
+        out
+    }
+    fn deleted(client: ClientId, range: Range) -> Vec<u8> {
+        let mut out = Vec::with_capacity(24);
+        // No structs; one client, one range.
+        out.extend_from_slice(&[0, 1]);
+        write_var_u64(&mut out, client.get());
+        out.push(1);
+        write_var_u64(&mut out, u64::from(range.clock));
+        write_var_u64(&mut out, u64::from(range.len));
+        out
     }
 }
 
@@ -283,6 +336,45 @@ impl Encoder for EncoderV2 {
             &[self.parent_infos.finish(), self.type_numbers.finish(), self.lens.finish()],
             &self.rest,
         )
+    }
+    fn inserted(edit: &Inserted<'_>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(edit.capacity());
+        // The flag, and no key clocks.
+        out.extend_from_slice(&[0, 0]);
+        let mut clients = UintOptRleWriter::default();
+        clients.write(edit.client.get());
+        for id in [edit.origin, edit.right_origin].into_iter().flatten() {
+            clients.write(id.client.get());
+        }
+        write_var_bytes(&mut out, clients.finish());
+        for id in [edit.origin, edit.right_origin] {
+            let difference = id.map(|id| 2 * u64::from(id.clock));
+            write_var_u64(&mut out, difference.map_or(0, var_signed_len) as u64);
+            if let Some(difference) = difference {
+                write_var_signed(&mut out, false, difference);
+            }
+        }
+        out.extend_from_slice(&[1, edit.info()]);
+        let (len, units) = (edit.text.len() as u64, u64::from(edit.units));
+        let strings = var_u64_len(len) + edit.text.len() + var_signed_len(units);
+        write_var_u64(&mut out, strings as u64);
+        write_var_str(&mut out, edit.text);
+        write_var_signed(&mut out, false, units);
+        // No parents, types, lengths; one client, one struct.
+        out.extend_from_slice(&[0, 0, 0, 1, 1]);
+        write_var_u64(&mut out, u64::from(edit.clock));
+        out.push(0);
+        out
+    }
+    fn deleted(client: ClientId, range: Range) -> Vec<u8> {
+        let mut out = Vec::with_capacity(40);
+        // The flag and nine columns of nothing, where the strings are an empty one; no structs; one client.
+        out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1]);
+        write_var_u64(&mut out, client.get());
+        out.push(1);
+        write_var_u64(&mut out, u64::from(range.clock));
+        write_var_u64(&mut out, u64::from(range.len - 1));
+        out
     }
 }
 

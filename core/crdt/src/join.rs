@@ -12,6 +12,7 @@ impl Structs {
     /// Collects (if `gc`) what was deleted and joins what belongs together.
     pub(crate) fn finish(&mut self, gc: bool) {
         match *self.changes.deletes.as_slice() {
+            _ if !self.changes.loose => {}
             [] => {}
             [(slot, range)] => {
                 let last = if gc {
@@ -102,6 +103,7 @@ impl Structs {
     }
 
     /// Whether two neighbors in clock order become one.
+    #[inline]
     fn can_join(&self, left: u32, right: u32) -> bool {
         let (l, r) = (&self.items[left], &self.items[right]);
         l.kind == r.kind

@@ -6,7 +6,7 @@
 use lib0::write_var_u64;
 
 use crate::delete_set::{DeleteSet, Range};
-use crate::encoder::{Encoder, write_block, write_deletes, write_ranges};
+use crate::encoder::{Encoder, Inserted, write_block, write_deletes, write_ranges};
 use crate::item::{Kind, NIL, Ref};
 use crate::structs::Structs;
 
@@ -19,6 +19,15 @@ impl Structs {
         let changes = &self.changes;
         if changes.deletes.is_empty() && changes.touched.is_empty() {
             return None;
+        }
+        match (changes.touched.as_slice(), changes.deletes.as_slice()) {
+            (&[slot], []) => {
+                if let Some(edit) = self.inserted(slot) {
+                    return Some(E::inserted(&edit));
+                }
+            }
+            ([], &[(slot, range)]) => return Some(E::deleted(self.client(slot).id, range)),
+            _ => {}
         }
         let mut encoder = E::with_capacity(EDIT_BYTES);
         match *changes.touched.as_slice() {
@@ -33,6 +42,23 @@ impl Structs {
         }
         self.write_changed_deletes(&mut encoder);
         Some(encoder.finish())
+    }
+
+    /// What a client got in this transaction, if it is one text with an origin.
+    fn inserted(&self, slot: u32) -> Option<Inserted<'_>> {
+        let client = self.client(slot);
+        let clock = self.before(slot);
+        let item = &self.items[client.clocks.get(client.clocks.last()?)];
+        let offset = clock.checked_sub(item.clock)?;
+        let origin = if offset > 0 { Ref { slot, clock: clock - 1 } } else { item.origin };
+        let id = |unit: Ref| (!unit.is_none()).then(|| self.id(unit));
+        let (origin, right_origin) = (id(origin), id(item.right_origin));
+        if item.kind != Kind::String || item.key != NIL || origin.or(right_origin).is_none() {
+            return None;
+        }
+        let units = item.len - offset;
+        let text = client.texts.part(item.content + offset, units)?;
+        Some(Inserted { client: client.id, clock, origin, right_origin, text, units })
     }
 
     fn write_changed_deletes<E: Encoder>(&self, encoder: &mut E) {

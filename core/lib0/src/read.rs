@@ -115,9 +115,11 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn var_u64(&mut self) -> Result<u64, ReadError> {
         let first = self.u8()?;
-        if first < 0x80 {
-            return Ok(u64::from(first));
-        }
+        if first < 0x80 { Ok(u64::from(first)) } else { self.rest_of_var_u64(first) }
+    }
+
+    /// Reads what follows the first byte of a number of more than one.
+    fn rest_of_var_u64(&mut self, first: u8) -> Result<u64, ReadError> {
         let mut number = u64::from(first & 0x7f);
         let mut shift = 7;
         loop {

@@ -26,6 +26,12 @@ pub fn var_u64_len(number: u64) -> usize {
     bits.div_ceil(7)
 }
 
+/// Returns how many bytes [`write_var_signed`] writes.
+#[inline]
+pub fn var_signed_len(magnitude: u64) -> usize {
+    if magnitude > 0x3f { 1 + var_u64_len(magnitude >> 6) } else { 1 }
+}
+
 /// Writes an unsigned number, seven bits a byte, lowest first.
 #[inline]
 pub fn write_var_u64(out: &mut impl Sink, mut number: u64) {
