@@ -27,7 +27,7 @@ export class Play {
   }
 
   add(name, { client, gc = true, gcFilter = false, roots = [], observed = false }) {
-    const doc = new Y.Doc({ gc, ...(gcFilter ? { gcFilter: isThird } : {}) })
+    const doc = new Y.Doc({ gc, ...(gcFilter ? { gcFilter: isEven } : {}) })
     doc.clientID = client
     this.adopt(name, doc)
     for (const root of roots) {
@@ -335,7 +335,12 @@ function silence(events) {
   return Object.assign(events, { v1: [], v2: [] }, none)
 }
 
-/** For filters: what does not start at every third clock. */
+/** For a filter of what is collected: values under keys, and what clients with even ids made. */
+function isEven({ id, parentSub }) {
+  return parentSub !== null || id.client % 2 === 0
+}
+
+/** For a filter of what an undo deletes: what does not start at every third clock. */
 function isThird({ id }) {
   return id.clock % 3 !== 0
 }
