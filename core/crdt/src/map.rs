@@ -56,6 +56,28 @@ impl Map {
             .collect()
     }
 
+    /// How many keys have a value.
+    pub fn len(self, doc: &Doc) -> usize {
+        let structs = &doc.structs;
+        let chains = structs.types[self.0 as usize].map.values();
+        chains.filter(|chain| !structs.items[chain.last].deleted).count()
+    }
+
+    /// Whether no key has a value.
+    pub fn is_empty(self, doc: &Doc) -> bool {
+        self.len(doc) == 0
+    }
+
+    /// Removes all keys, in the order in which the map came to know them.
+    pub fn clear(self, transaction: &mut Transaction<'_>) {
+        let structs = &mut transaction.doc.structs;
+        let lasts: Vec<u32> =
+            structs.types[self.0 as usize].chains().map(|(_, chain)| chain.last).collect();
+        for last in lasts {
+            structs.delete(last);
+        }
+    }
+
     /// Sets the value of a key.
     ///
     /// # Errors
@@ -136,5 +158,27 @@ impl Map {
             }
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Any, ClientId, Doc, Options};
+
+    #[test]
+    fn a_map_can_be_emptied() {
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        let map = doc.map("m");
+        let mut transaction = doc.transact();
+        for key in ["a", "b", "c"] {
+            map.insert(&mut transaction, key, key).unwrap();
+        }
+        map.insert(&mut transaction, "none", Any::Undefined).unwrap();
+        map.remove(&mut transaction, "b");
+        assert_eq!(map.len(transaction.doc()), 3);
+        map.clear(&mut transaction);
+        assert!(map.is_empty(transaction.doc()));
+        transaction.commit();
+        assert_eq!(map.keys(&doc), [""; 0]);
     }
 }

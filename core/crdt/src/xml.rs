@@ -96,7 +96,8 @@ impl Xml {
         Map(self.0).remove(transaction, key)
     }
 
-    /// The tree as Yjs's `toString` writes it: attributes by name, nothing escaped.
+    /// The tree as Yjs's `toString` writes it: attributes by name, nothing escaped; whatever is no XML or text, hooks
+    /// too, as `[object Object]`.
     pub fn to_xml(self, doc: &Doc) -> String {
         let mut out = String::new();
         write(doc, Shared::Xml(self), &mut out);
@@ -119,11 +120,21 @@ fn write(doc: &Doc, root: Shared, out: &mut String) {
             }
             Step::Open(shared) => shared,
         };
-        let Shared::Xml(xml) = shared else {
-            if let Shared::Text(text) = shared {
+        let kind = &doc.structs.types[shared.handle() as usize].kind;
+        let xml = match (shared, kind) {
+            (Shared::Xml(xml), TypeKind::XmlElement(_) | TypeKind::XmlFragment) => xml,
+            (Shared::Text(text), TypeKind::XmlText) => {
                 out.push_str(&crate::text::to_xml(doc, text));
+                continue;
             }
-            continue;
+            (Shared::Text(text), _) => {
+                out.push_str(&text.read(doc));
+                continue;
+            }
+            _ => {
+                out.push_str("[object Object]");
+                continue;
+            }
         };
         if let Some(name) = xml.name(doc) {
             let name = name.to_lowercase();
@@ -153,5 +164,28 @@ fn write(doc: &Doc, root: Shared, out: &mut String) {
             at = item.right;
         }
         steps.extend(children.into_iter().rev());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Any, ClientId, Doc, New, Object, Options, Shared, Value};
+
+    #[test]
+    fn what_is_no_xml_is_spelled_as_yjs_spells_it() {
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        let xml = doc.xml("x");
+        let mut transaction = doc.transact();
+        let hook = New::XmlHook("hk".to_owned());
+        xml.insert(&mut transaction, 0, vec![New::XmlText, hook, New::Text, New::Map]).unwrap();
+        let bold: Object = [("bold".to_owned(), Any::Bool(true))].into_iter().collect();
+        for at in [0, 2] {
+            let Some(Value::Shared(Shared::Text(text))) = xml.get(transaction.doc(), at) else {
+                panic!("no text")
+            };
+            text.insert_with(&mut transaction, 0, "hi", &bold).unwrap();
+        }
+        transaction.commit();
+        assert_eq!(xml.to_xml(&doc), "<bold>hi</bold>[object Object]hi[object Object]");
     }
 }
