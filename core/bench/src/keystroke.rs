@@ -4,8 +4,8 @@
 //! architecture's page; medians, in microseconds of wall time.
 
 use crate::rows::{Rows, Subject, median};
-use crate::trace::Trace;
 use anyhow::{Context as _, Result, ensure};
+use bench::trace::Trace;
 use crdt::ClientId;
 use indicatif::ProgressBar;
 use protocol::Message;
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 /// Runs the benchmark.
 pub(crate) fn run(arguments: &Arguments) -> Result<Rows> {
     let folder = tempfile::tempdir().context("making a folder to work in")?;
-    let paper = Trace::read("automerge-paper.json.gz")?.end;
+    let paper = Trace::read("B4")?.end;
     let mut rows = Rows::default();
     stages(folder.path(), &paper, arguments.keys, &mut rows)?;
     two_desks(folder.path(), &paper, arguments, &mut rows)?;

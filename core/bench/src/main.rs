@@ -6,14 +6,17 @@
 
 mod rows;
 
-mod trace;
+mod plot;
+mod report;
 
 mod crdt;
 mod keystroke;
 mod store;
 
 use anyhow::Result;
+use bench::worker;
 use clap::{Parser, Subcommand};
+use rows::Rows;
 use std::path::PathBuf;
 
 /// Measures Quire, beside its peers where there are any.
@@ -29,20 +32,45 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Bench {
-    /// What does one edit cost: a transaction with its V1 update event, beside yrs?
+    /// What does the core cost beside its peers: edits, messages, merges, documents read and written?
     Crdt(crdt::Arguments),
     /// How long is the way of one keystroke, from an editor here to an editor there?
     Keystroke(keystroke::Arguments),
     /// What does it cost to keep a document: appended updates, against bare writes and syncs?
     Store(store::Arguments),
+    /// Runs programs with one subject; started by `crdt`.
+    #[command(hide = true)]
+    Worker {
+        /// Who.
+        subject: String,
+        /// File with the program.
+        program: PathBuf,
+        /// After how many milliseconds a run is broken off.
+        patience_ms: f64,
+    },
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let rows = match arguments.bench {
-        Bench::Crdt(of) => crdt::run(&of)?,
+        Bench::Crdt(of) => {
+            let rows = match &of.from {
+                Some(path) => Rows::read(path)?,
+                None => crdt::run(&of)?,
+            };
+            if let Some(folder) = &of.plot {
+                plot::draw(&rows, folder)?;
+            }
+            if let Some(path) = &of.markdown {
+                report::write(&rows, path)?;
+            }
+            rows
+        }
         Bench::Keystroke(of) => keystroke::run(&of)?,
         Bench::Store(of) => store::run(&of)?,
+        Bench::Worker { subject, program, patience_ms } => {
+            return worker::serve(&subject, &program, patience_ms, None);
+        }
     };
     rows.print();
     if let Some(path) = arguments.json {

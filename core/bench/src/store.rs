@@ -3,8 +3,8 @@
 //! the price of one durable write against a bare write and sync in the same run.
 
 use crate::rows::{Rows, Subject, median};
-use crate::trace::Trace;
 use anyhow::{Context as _, Result};
+use bench::trace::Trace;
 use cpu_time::ProcessTime;
 use crdt::ClientId;
 use indicatif::ProgressBar;
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Rows> {
 /// The whole history, group commits as they come.
 fn typing(folder: &Path, rows: &mut Rows) -> Result<()> {
     let subject = Subject { bench: "store", id: "B4", who: "quire" };
-    let trace = Trace::read("automerge-paper.json.gz")?;
+    let trace = Trace::read("B4")?;
     let dir = folder.join("typing");
     let mut store = Store::open(&dir, StoreOptions::default())?;
     let client = |number| ClientId::new(number).context("a client id below 2^53");

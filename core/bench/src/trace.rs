@@ -6,40 +6,53 @@ use serde::Deserialize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::cases::Bytes;
+use crate::program::{Op, Step};
+
+/// Histories of one document: by which name they are asked for, and their file.
+const FILES: [(&str, &str); 8] = [
+    ("B4", "automerge-paper.json.gz"),
+    ("seph-blog1", "seph-blog1.json.gz"),
+    ("rustcode", "rustcode.json.gz"),
+    ("sveltecomponent", "sveltecomponent.json.gz"),
+    ("json-crdt-patch", "json-crdt-patch.json.gz"),
+    ("json-crdt-blog-post", "json-crdt-blog-post.json.gz"),
+    ("friendsforever", "friendsforever_flat.json.gz"),
+    ("clownschool", "clownschool_flat.json.gz"),
+];
+
+/// Names of the histories of one document, but for B4.
+pub(crate) const ALONE: [&str; 7] = [
+    "seph-blog1",
+    "rustcode",
+    "sveltecomponent",
+    "json-crdt-patch",
+    "json-crdt-blog-post",
+    "friendsforever",
+    "clownschool",
+];
+
+/// Names of the histories of several people.
+pub(crate) const TOGETHER: [&str; 2] = ["friendsforever-at-once", "clownschool-at-once"];
+
 /// One recorded history, in the positions of UTF-16.
 #[derive(Debug)]
-pub(crate) struct Trace {
+pub struct Trace {
     /// One transaction each, of one or more patches.
-    pub(crate) transactions: Vec<Vec<Patch>>,
+    pub transactions: Vec<Vec<Patch>>,
     /// The text at its end.
-    pub(crate) end: String,
+    pub end: String,
 }
 
 /// Deletes first, then inserts at the same place.
 #[derive(Debug)]
-pub(crate) struct Patch {
-    pub(crate) at: u32,
-    pub(crate) delete: u32,
-    pub(crate) insert: String,
-}
-
-/// What Yjs makes of a trace.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Reference {
-    trace: String,
-    client: u64,
-    gc: bool,
-    /// The document's state.
-    pub(crate) state_v1: Bytes,
-    /// All update events joined.
-    pub(crate) events_v1: Bytes,
-}
-
-/// Bytes by their size and hash.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Bytes {
-    pub(crate) bytes: u64,
-    pub(crate) sha256: String,
+pub struct Patch {
+    /// Where, in UTF-16 units.
+    pub at: u32,
+    /// How many units are deleted.
+    pub delete: u32,
+    /// What is inserted.
+    pub insert: String,
 }
 
 #[derive(Deserialize)]
@@ -54,6 +67,11 @@ struct Recorded {
 #[derive(Deserialize)]
 struct Transaction {
     patches: Vec<(u32, u32, String)>,
+    /// Numbers of the transactions that it follows, and who made it, where several did.
+    #[serde(default)]
+    parents: Vec<usize>,
+    #[serde(default)]
+    agent: usize,
 }
 
 #[derive(Deserialize)]
@@ -61,38 +79,71 @@ struct References {
     runs: Vec<Reference>,
 }
 
+#[derive(Deserialize)]
+struct Reference {
+    trace: String,
+    client: u64,
+    gc: bool,
+    events: u64,
+    state_v1: Hashed,
+    state_v2: Hashed,
+    events_v1: Hashed,
+    events_v2: Hashed,
+}
+
+#[derive(Deserialize)]
+struct Hashed {
+    sha256: String,
+}
+
 /// Returns the folder with the traces: `QUIRE_TRACES`, else the one beside the work tree.
-pub(crate) fn folder() -> PathBuf {
+fn folder() -> PathBuf {
     std::env::var_os("QUIRE_TRACES").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"),
         PathBuf::from,
     )
 }
 
+fn open(file: &str) -> Result<Recorded> {
+    let path = folder().join(file);
+    let recorded: Recorded = serde_json::from_value(unpack(&path).with_context(|| {
+        format!("reading {}; set QUIRE_TRACES to the folder with the traces", path.display())
+    })?)?;
+    ensure!(recorded.start.is_empty(), "{file} does not start with an empty text");
+    Ok(recorded)
+}
+
+/// Reads packed JSON.
+pub(crate) fn unpack(path: &Path) -> Result<serde_json::Value> {
+    let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
+    serde_json::from_reader(std::io::BufReader::new(GzDecoder::new(file)))
+        .with_context(|| format!("reading {}", path.display()))
+}
+
+fn file_of(name: &str) -> Result<&'static str> {
+    let found = FILES.iter().find(|(known, _)| *known == name);
+    Ok(found.with_context(|| format!("there is no history {name}"))?.1)
+}
+
 impl Trace {
-    /// Reads a sequential trace.
-    pub(crate) fn read(name: &str) -> Result<Self> {
-        let path = folder().join(name);
-        let file = File::open(&path).with_context(|| {
-            format!("opening {}; set QUIRE_TRACES to the folder with the traces", path.display())
-        })?;
-        let recorded: Recorded =
-            serde_json::from_reader(std::io::BufReader::new(GzDecoder::new(file)))
-                .with_context(|| format!("reading {}", path.display()))?;
-        ensure!(recorded.start.is_empty(), "{name} does not start with an empty text");
+    /// Reads the history of a name.
+    ///
+    /// # Errors
+    /// There is none, or its file can't be read.
+    pub fn read(name: &str) -> Result<Self> {
+        let recorded = open(file_of(name)?)?;
         let transactions = recorded.txns.into_iter().map(|transaction| {
             let patch = |(at, delete, insert)| Patch { at, delete, insert };
             transaction.patches.into_iter().map(patch).collect()
         });
-        let mut trace = Self { transactions: transactions.collect(), end: recorded.end };
-        if trace.has_pairs() {
-            trace.count_in_utf16();
-        }
+        let trace = Self { transactions: transactions.collect(), end: recorded.end };
+        // The recordings count in code points; so do some subjects.
+        ensure!(!trace.has_pairs(), "{name} has characters of two UTF-16 units");
         Ok(trace)
     }
 
     /// Returns how many patches there are.
-    pub(crate) fn edits(&self) -> usize {
+    pub fn edits(&self) -> usize {
         self.transactions.iter().map(Vec::len).sum()
     }
 
@@ -100,28 +151,75 @@ impl Trace {
         let patches = self.transactions.iter().flatten();
         patches.flat_map(|patch| patch.insert.chars()).any(|c| c.len_utf16() == 2)
     }
-
-    /// The recordings count in code points, which differ where a character is a pair.
-    fn count_in_utf16(&mut self) {
-        let mut text: Vec<char> = Vec::new();
-        let units = |chars: &[char]| chars.iter().map(|c| u32::from(*c > '\u{ffff}') + 1).sum();
-        for patch in self.transactions.iter_mut().flatten() {
-            let (at, end) = (patch.at as usize, (patch.at + patch.delete) as usize);
-            patch.at = units(&text[..at]);
-            patch.delete = units(&text[at..end]);
-            text.splice(at..end, patch.insert.chars());
-        }
-    }
 }
 
-/// Returns what Yjs makes of the trace with this client id, garbage collected.
-pub(crate) fn reference(name: &str, client: u64) -> Result<Reference> {
-    let path = folder().join("yjs-hashes.json");
+/// Returns a patch as operations.
+pub(crate) fn ops(patch: Patch) -> impl Iterator<Item = Op> {
+    let Patch { at, delete, insert } = patch;
+    let delete = (delete > 0).then_some(Op::Delete(at, delete));
+    delete.into_iter().chain((!insert.is_empty()).then_some(Op::Insert(at, insert)))
+}
+
+/// Returns how many people made a history, and what their documents do: each edit on what its author
+/// knew then.
+pub(crate) fn together(name: &str) -> Result<(usize, Vec<Step>)> {
+    let file = format!("{}.concurrent.json.gz", name.trim_end_matches("-at-once"));
+    let txns = open(&file)?.txns;
+    let agents = txns.iter().map(|txn| txn.agent + 1).max().unwrap_or_default();
+    // What a transaction rests on, as how many of each agent's: these follow each other.
+    let mut rests: Vec<Vec<usize>> = Vec::with_capacity(txns.len());
+    let mut authors: Vec<(usize, usize)> = Vec::with_capacity(txns.len());
+    let mut messages: Vec<Vec<usize>> = vec![Vec::new(); agents];
+    let mut known: Vec<Vec<usize>> = vec![vec![0; agents]; agents];
+    let mut steps = Vec::new();
+    for (number, txn) in txns.into_iter().enumerate() {
+        let agent = txn.agent;
+        let mut rest = vec![0; agents];
+        for parent in txn.parents {
+            let (author, place) = authors[parent];
+            for (seen, before) in rest.iter_mut().zip(&rests[parent]) {
+                *seen = (*seen).max(*before);
+            }
+            rest[author] = rest[author].max(place + 1);
+        }
+        for other in (0..agents).filter(|&other| other != agent) {
+            for &message in &messages[other][known[agent][other]..rest[other]] {
+                steps.push(Step::Apply(agent, vec![message]));
+            }
+            known[agent][other] = rest[other];
+        }
+        let patches = txn.patches.into_iter();
+        let patches = patches.map(|(at, delete, insert)| Patch { at, delete, insert });
+        steps.push(Step::Edit(agent, patches.flat_map(ops).collect()));
+        authors.push((agent, messages[agent].len()));
+        messages[agent].push(number);
+        rests.push(rest);
+    }
+    // In the end everyone learns of everything.
+    for agent in 0..agents {
+        for other in (0..agents).filter(|&other| other != agent) {
+            for &message in &messages[other][known[agent][other]..] {
+                steps.push(Step::Apply(agent, vec![message]));
+            }
+        }
+    }
+    Ok((agents, steps))
+}
+
+/// Returns what Yjs makes of a history as client 1, garbage collected, in both formats.
+pub(crate) fn references(name: &str) -> Result<[Bytes; 2]> {
+    let (file, path) = (file_of(name)?, folder().join("yjs-hashes.json"));
     let text =
         std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     let found = serde_json::from_str::<References>(&text)?
         .runs
         .into_iter()
-        .find(|run| run.trace == name && run.client == client && run.gc);
-    found.with_context(|| format!("{} has no run of {name}", path.display()))
+        .find(|run| run.trace == file && run.client == 1 && run.gc)
+        .with_context(|| format!("{} has no run of {name}", path.display()))?;
+    let bytes = |state: Hashed, messages: Hashed| Bytes {
+        state: state.sha256,
+        told: found.events,
+        messages: messages.sha256,
+    };
+    Ok([bytes(found.state_v1, found.events_v1), bytes(found.state_v2, found.events_v2)])
 }

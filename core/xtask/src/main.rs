@@ -68,7 +68,8 @@ enum Task {
     },
     /// Checks formatting and lints of both languages; a warning is an error.
     Lint,
-    /// Runs benchmarks by name, for example `bench crdt --only B4`.
+    /// Runs benchmarks by name: `bench crdt --only B4 --peers yjs,yrs`, `bench micro`, `bench store`,
+    /// `bench keystroke`; `bench report` runs all of `crdt` with every peer and writes its page.
     Bench {
         /// Name of the benchmark and its arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]

@@ -29,6 +29,9 @@ const PACKAGES: &[&str] = &[
     "xvfb",
 ];
 
+/// Where the real Yjs is, with which tests and benchmarks compare.
+const YJS: &str = "core/crdt/tests/differential";
+
 /// Installs everything that is missing.
 pub(crate) fn everything(yes: bool) -> Result<()> {
     packages(yes)?;
@@ -78,13 +81,18 @@ fn modules() -> Result<()> {
         bail!("{} has no package.json", page.display());
     }
     install("Modules of the page", &page)?;
-    for folder in ["core/tests/node", "core/crdt/tests/differential"] {
+    for folder in ["core/tests/node", YJS] {
         let folder = workspace::root().join(folder);
         if folder.join("package.json").exists() {
             install("Modules of tests with the real Yjs", &folder)?;
         }
     }
     Ok(())
+}
+
+/// Installs the real Yjs that tests and benchmarks compare with.
+pub(crate) fn modules_of_yjs() -> Result<()> {
+    install("Modules of Yjs", &workspace::root().join(YJS))
 }
 
 /// Installs the modules of a folder if its lock file has changed since.
