@@ -64,6 +64,7 @@ mod changes;
 
 mod structs;
 
+mod delete;
 mod join;
 mod write;
 
