@@ -363,7 +363,9 @@ impl<'a, D: Decoder<'a>> Checked<'a, D> {
         let deletes = walk(&mut decoder, budget, |block| {
             is_descending &= client.is_none_or(|last| block.client <= last);
             client = Some(block.client);
-            only = (count == 0).then_some(block);
+            if count == 0 {
+                only = Some(block);
+            }
             count += 1;
         })?;
         let mut decoder = start;
@@ -373,7 +375,7 @@ impl<'a, D: Decoder<'a>> Checked<'a, D> {
             deletes,
             count,
             is_descending,
-            only,
+            only: only.filter(|_| count == 1),
             decoder,
             clients_left,
             structs_left: 0,

@@ -62,7 +62,17 @@ impl Structs {
 
     /// Tries to join each item with its left neighbor, from a place down to the item that holds a clock.
     fn join_down_to(&mut self, slot: u32, mut place: Place, clock: u32) {
-        while self.client(slot).clocks.start(place) >= clock {
+        loop {
+            let clocks = &self.client(slot).clocks;
+            let before = match clocks.previous(place) {
+                Some(before) if clocks.start(place) >= clock => before,
+                _ => return,
+            };
+            // Nearly always there is nothing to join.
+            if !self.can_join(clocks.get(before), clocks.get(place)) {
+                place = before;
+                continue;
+            }
             let (at, _) = self.join_with_lefts(slot, place);
             match self.client(slot).clocks.previous(at) {
                 Some(previous) => place = previous,
