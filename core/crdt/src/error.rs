@@ -19,6 +19,10 @@ pub enum Error {
     /// The text, map or array was deleted, or never was in this document.
     #[error("this part of the document is gone")]
     Gone,
+    /// A value or attribute of a text that JSON has no text for, as the first format wants: undefined, or a `BigInt`
+    /// in it. Yjs throws.
+    #[error("what stands in a text must be JSON: it can't be undefined or have a BigInt in it")]
+    NotJson,
     /// What showed at a moment is not here any more, or never was.
     #[error("this moment can't be restored: its history was not kept here")]
     HistoryNotKept,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lib0::any::Object;
-use lib0::{Any, utf16};
+use lib0::{Any, json, utf16};
 
 use crate::anchor::{Anchor, Assoc};
 use crate::content::Content;
@@ -64,7 +64,7 @@ impl Text {
     /// Inserts a text that has exactly these attributes, whatever holds at the position.
     ///
     /// # Errors
-    /// As [`Text::insert`].
+    /// As [`Text::insert`]; a value that is no JSON.
     pub fn insert_with(
         self,
         transaction: &mut Transaction<'_>,
@@ -83,6 +83,9 @@ impl Text {
         attributes: Option<&Object>,
     ) -> Result<(), Error> {
         check(transaction.doc, self.0, index, 0)?;
+        if let Some(attributes) = attributes {
+            check_json(attributes)?;
+        }
         if text.is_empty() {
             return Ok(());
         }
@@ -119,7 +122,7 @@ impl Text {
     /// Inserts a value that counts as one unit, such as a figure. It does not take the formats that hold there.
     ///
     /// # Errors
-    /// As [`Text::insert`].
+    /// As [`Text::insert`]; a value that is no JSON.
     pub fn embed(
         self,
         transaction: &mut Transaction<'_>,
@@ -128,7 +131,10 @@ impl Text {
         attributes: Option<&Object>,
     ) -> Result<(), Error> {
         check(transaction.doc, self.0, index, 0)?;
-        let content = embedded(value);
+        let content = embedded(value)?;
+        if let Some(attributes) = attributes {
+            check_json(attributes)?;
+        }
         let structs = &mut transaction.doc.structs;
         let (left, right) = seek(structs, self.0, index);
         let mut walk = if attributes.is_some() {
@@ -144,7 +150,8 @@ impl Text {
     /// Gives `len` units from a position on attributes; `Null` takes one away.
     ///
     /// # Errors
-    /// The range runs past the end; the text was deleted with its parent; the client has made 2^32 units.
+    /// The range runs past the end; the text was deleted with its parent; the client has made 2^32 units; a value that
+    /// is no JSON.
     pub fn format(
         self,
         transaction: &mut Transaction<'_>,
@@ -153,6 +160,7 @@ impl Text {
         attributes: &Object,
     ) -> Result<(), Error> {
         check(transaction.doc, self.0, index, len)?;
+        check_json(attributes)?;
         if len == 0 {
             return Ok(());
         }
@@ -214,13 +222,28 @@ impl Text {
     /// ends; deleting past the end stops there.
     ///
     /// # Errors
-    /// The text was deleted with its parent; the client has made 2^32 units.
+    /// The text was deleted with its parent; a step inserts what is no text and no JSON; the client has made 2^32 units.
     pub fn apply_delta(
         self,
         transaction: &mut Transaction<'_>,
         delta: &[Delta],
     ) -> Result<(), Error> {
         check(transaction.doc, self.0, 0, 0)?;
+        for step in delta {
+            match step {
+                Delta::Insert(Inserted::Text(_), attributes) | Delta::Retain(_, attributes) => {
+                    check_json(attributes)?;
+                }
+                Delta::Insert(Inserted::Embed(value), attributes) => {
+                    embedded(New::Any(value.clone()))?;
+                    check_json(attributes)?;
+                }
+                Delta::Insert(Inserted::Shared(_) | Inserted::Values(_), _) => {
+                    return Err(Error::NotJson);
+                }
+                Delta::Delete(_) => {}
+            }
+        }
         let mut walk = Walk::start(&transaction.doc.structs, self.0);
         for step in delta {
             match step {
@@ -231,8 +254,8 @@ impl Text {
                             let units = u32::try_from(utf16::len(text)).map_err(|_| Error::Full)?;
                             Content::String(text.as_str().into(), units)
                         }
-                        Inserted::Embed(value) => embedded(New::Any(value.clone())),
-                        Inserted::Shared(_) | Inserted::Values(_) => return Err(Error::Gone),
+                        Inserted::Embed(value) => embedded(New::Any(value.clone()))?,
+                        Inserted::Shared(_) | Inserted::Values(_) => return Err(Error::NotJson),
                     };
                     let attributes = Attributes::new(&mut transaction.doc.structs, attributes);
                     walk.insert_with(transaction, content, attributes)?;
@@ -352,11 +375,17 @@ pub(crate) fn seek(structs: &mut Structs, parent: u32, index: u32) -> (u32, u32)
 }
 
 /// The content of a value that stands in a text.
-fn embedded(value: New) -> Content<'static> {
+fn embedded(value: New) -> Result<Content<'static>, Error> {
     match value {
-        New::Any(value) => Content::Embed(Cow::Owned(value)),
-        shared => content_of(shared),
+        New::Any(value) if json::has_text(&value) => Ok(Content::Embed(Cow::Owned(value))),
+        New::Any(_) => Err(Error::NotJson),
+        shared => Ok(content_of(shared)),
     }
+}
+
+fn check_json(attributes: &Object) -> Result<(), Error> {
+    let mut values = attributes.iter().map(|(_, value)| value);
+    if values.all(json::has_text) { Ok(()) } else { Err(Error::NotJson) }
 }
 
 /// A text inside XML as Yjs's `toString` writes it: attributes as nested elements, by name, nothing escaped.
@@ -383,4 +412,39 @@ pub(crate) fn to_xml(doc: &Doc, text: Text) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Any, ClientId, Delta, Doc, Error, Inserted, New, Object, Options};
+
+    #[test]
+    fn what_json_has_no_text_for_is_refused_and_nothing_is_changed() {
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        let text = doc.text("t");
+        let no_json = [Any::Undefined, Any::BigInt(1), Any::Array(vec![Any::BigInt(1)])];
+        let mut transaction = doc.transact();
+        text.insert(&mut transaction, 0, "ab").unwrap();
+        for value in no_json {
+            let attributes: Object = [("k".to_owned(), value.clone())].into_iter().collect();
+            let txn = &mut transaction;
+            let refused = [
+                text.embed(txn, 0, New::Any(value.clone()), None),
+                text.embed(txn, 0, New::Any(Any::Null), Some(&attributes)),
+                text.insert_with(txn, 0, "c", &attributes),
+                text.format(txn, 0, 1, &attributes),
+                text.apply_delta(
+                    txn,
+                    &[
+                        Delta::Insert(Inserted::Text("c".to_owned()), Object::default()),
+                        Delta::Insert(Inserted::Embed(value), Object::default()),
+                    ],
+                ),
+            ];
+            assert_eq!(refused, std::array::from_fn(|_| Err(Error::NotJson)));
+        }
+        transaction.commit();
+        assert_eq!(text.read(&doc), "ab");
+        assert_eq!(doc.structs(), 1);
+    }
 }

@@ -109,13 +109,13 @@ impl Xml {
 fn write(doc: &Doc, root: Shared, out: &mut String) {
     enum Step {
         Open(Shared),
-        Close(String),
+        Say(String),
     }
     let mut steps = vec![Step::Open(root)];
     while let Some(step) = steps.pop() {
         let shared = match step {
-            Step::Close(tag) => {
-                out.push_str(&tag);
+            Step::Say(text) => {
+                out.push_str(&text);
                 continue;
             }
             Step::Open(shared) => shared,
@@ -136,40 +136,40 @@ fn write(doc: &Doc, root: Shared, out: &mut String) {
                 continue;
             }
         };
-        if let Some(name) = xml.name(doc) {
-            let name = name.to_lowercase();
+        let mut inside = Vec::new();
+        let name = xml.name(doc).map(str::to_lowercase);
+        if let Some(name) = &name {
+            out.extend(["<", name]);
             let mut keys = xml.attributes(doc);
             keys.sort_by(|left, right| left.encode_utf16().cmp(right.encode_utf16()));
-            out.push('<');
-            out.push_str(&name);
             for key in keys {
-                let value = xml.attribute(doc, &key);
-                let value = match value {
-                    Some(Value::Any(value)) => spell(&value),
-                    _ => String::new(),
-                };
-                out.extend([" ", &key, "=\"", &value, "\""]);
+                inside.push(Step::Say(format!(" {key}=\"")));
+                inside.extend(xml.attribute(doc, &key).map(|value| match value {
+                    Value::Any(value) => Step::Say(spell(&value)),
+                    Value::Shared(shared) => Step::Open(shared),
+                    Value::Doc(_) => Step::Say("[object Object]".to_owned()),
+                }));
+                inside.push(Step::Say("\"".to_owned()));
             }
-            out.push('>');
-            steps.push(Step::Close(format!("</{name}>")));
+            inside.push(Step::Say(">".to_owned()));
         }
         let structs = &doc.structs;
-        let mut children = Vec::new();
         let mut at = structs.types[xml.0 as usize].start;
         while at != NIL {
             let item = &structs.items[at];
             if !item.deleted && item.kind == Kind::Type {
-                children.push(Step::Open(Shared::of(structs, item.content)));
+                inside.push(Step::Open(Shared::of(structs, item.content)));
             }
             at = item.right;
         }
-        steps.extend(children.into_iter().rev());
+        inside.extend(name.map(|name| Step::Say(format!("</{name}>"))));
+        steps.extend(inside.into_iter().rev());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Any, ClientId, Doc, New, Object, Options, Shared, Value};
+    use crate::{Any, ClientId, Doc, New, Object, Options, Shared, Subdoc, Value};
 
     #[test]
     fn what_is_no_xml_is_spelled_as_yjs_spells_it() {
@@ -187,5 +187,30 @@ mod tests {
         }
         transaction.commit();
         assert_eq!(xml.to_xml(&doc), "<bold>hi</bold>[object Object]hi[object Object]");
+    }
+
+    #[test]
+    fn types_and_documents_in_attributes_are_spelled_as_yjs_spells_them() {
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        let xml = doc.xml("x");
+        let mut transaction = doc.transact();
+        xml.insert(&mut transaction, 0, vec![New::XmlElement("A".to_owned())]).unwrap();
+        let Some(Value::Shared(Shared::Xml(outer))) = xml.get(transaction.doc(), 0) else {
+            panic!("no element")
+        };
+        outer.set_attribute(&mut transaction, "text", New::Text).unwrap();
+        outer.set_attribute(&mut transaction, "map", New::Map).unwrap();
+        outer.set_attribute(&mut transaction, "doc", Subdoc::new("guid")).unwrap();
+        outer.set_attribute(&mut transaction, "xml", New::XmlElement("B".to_owned())).unwrap();
+        let Some(Value::Shared(Shared::Text(text))) = outer.attribute(transaction.doc(), "text")
+        else {
+            panic!("no text")
+        };
+        text.insert(&mut transaction, 0, "hi").unwrap();
+        transaction.commit();
+        assert_eq!(
+            xml.to_xml(&doc),
+            r#"<a doc="[object Object]" map="[object Object]" text="hi" xml="<b></b>"></a>"#
+        );
     }
 }

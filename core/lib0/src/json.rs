@@ -16,6 +16,19 @@ pub fn stringify(value: &Any) -> Option<String> {
     Some(out)
 }
 
+/// Whether `JSON.stringify` gives a text for a value: it is undefined for undefined, and throws on a `BigInt`.
+pub fn has_text(value: &Any) -> bool {
+    fn is_free_of_bigints(value: &Any) -> bool {
+        match value {
+            Any::BigInt(_) => false,
+            Any::Array(values) => values.iter().all(is_free_of_bigints),
+            Any::Object(object) => object.iter().all(|(_, value)| is_free_of_bigints(value)),
+            _ => true,
+        }
+    }
+    !matches!(value, Any::Undefined) && is_free_of_bigints(value)
+}
+
 fn write_value(out: &mut String, value: &Any) {
     match value {
         Any::Bool(true) => out.push_str("true"),

@@ -115,6 +115,7 @@ impl Sum {
     fn read(&mut self, line: &str) {
         if line.starts_with("seed-") {
             if !self.differences.iter().any(|known| known == line) {
+                println!("{line}");
                 self.differences.push(line.to_owned());
             }
         } else if let Some((head, tail)) = line.split_once(" scripts from seed ")
