@@ -31,8 +31,8 @@
 //! assert_eq!(bytes.finish(), [7, 1, 1]);
 //!
 //! let mut strings = StringWriter::default();
-//! ["a", "é", "bc"].map(|text| strings.write(text));
-//! assert_eq!(strings.finish(), [5, b'a', 0xc3, 0xa9, b'b', b'c', 0x41, 0, 2]);
+//! ["a", "é", "bc"].map(|text| strings.write(text, text.encode_utf16().count() as u64));
+//! assert_eq!(strings.finish(), ("aébc".as_bytes(), &[0x41, 0, 2][..]));
 //! ```
 
 use std::borrow::Cow;
