@@ -1,4 +1,31 @@
 //! Anchors: positions that move along with what is around them (Yjs: relative positions).
+//!
+//! An anchor holds to a unit (client, clock), or to the start or end of a type; the unit's item says where that is now.
+//!
+//! ```text
+//! 00  client  clock  side       at a unit
+//! 01  name           side       at the start or end of a root
+//! 02  client  clock  side       at the start or end of a nested type, by the item that holds it
+//! ```
+//!
+//! The side is a signed number: from 0 on the anchor holds to the unit behind it (and to the end), below 0 to the unit
+//! before it (and to the start). As JSON it has the members `type`, `tname`, `item` and `assoc`.
+//!
+//! ```
+//! use crdt::{Anchor, Assoc, ClientId, Doc, Options};
+//!
+//! let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+//! let text = doc.text("t");
+//! text.insert(&mut doc.transact(), 0, "abc")?;
+//! assert_eq!(text.anchor(&doc, 2, Assoc::After).encode(), [0, 1, 2, 0]);
+//! assert_eq!(text.anchor(&doc, 3, Assoc::After).encode(), [1, 1, b't', 0]);
+//! assert_eq!(text.anchor(&doc, 2, Assoc::Before).encode(), [0, 1, 1, 0x41]);
+//!
+//! let anchor = Anchor::decode(&[0, 1, 2, 0])?;
+//! text.insert(&mut doc.transact(), 0, "more ")?;
+//! assert_eq!(anchor.resolve(&doc), Some(7));
+//! # Ok::<(), crdt::Error>(())
+//! ```
 
 use lib0::any::Object;
 use lib0::{Any, Reader, json, write_var_i64, write_var_str, write_var_u64};
@@ -238,11 +265,32 @@ impl Anchor {
             _ => return None,
         };
         let assoc = match present("assoc") {
-            // Any number below 0 is a side before, be it a fraction.
-            #[expect(clippy::cast_possible_truncation, reason = "floored, and cut at 63 bits")]
+            // Any number below 0 is a side before, be it a fraction; one that could not be written in bytes is none.
+            Some(Any::Number(number)) if number.floor().abs() > 9_007_199_254_740_991.0 => {
+                return None;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "floored, and at most 53 bits")]
             Some(Any::Number(number)) => number.floor() as i64,
             _ => 0,
         };
         Some(Self { unit, owner, assoc })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Anchor;
+
+    #[test]
+    fn a_side_that_bytes_cannot_carry_is_no_side() {
+        let with_side =
+            |side: &str| Anchor::from_json(&format!(r#"{{"tname":"t","assoc":{side}}}"#));
+        for side in ["9007199254740992", "-9007199254740992", "1e300", "-1e300"] {
+            assert_eq!(with_side(side), None, "{side}");
+        }
+        for side in ["9007199254740991", "-9007199254740991", "-0.5", "-0", "null"] {
+            let anchor = with_side(side).expect(side);
+            assert_eq!(Anchor::decode(&anchor.encode()).as_ref(), Ok(&anchor), "{side}");
+        }
     }
 }

@@ -1,6 +1,32 @@
 //! Yjs snapshots: a moment of a document, told by what was known (a state vector) and what was deleted (a delete set).
 //!
 //! From a document that keeps what is deleted, any moment can be restored, and two moments compared.
+//!
+//! ```text
+//! first format    01 01 01  01 01      deleted: one client; client 1, one range; from clock 1 on, 1 unit
+//!                 01 01 03             known: one client; client 1, three units
+//!
+//! second format   01 01 01  01 00      the same with lengths less one, and clocks as differences
+//!                 01 01 03
+//! ```
+//!
+//! ```
+//! use crdt::{ClientId, Doc, Options, Snapshot};
+//!
+//! let mut doc = Doc::new(ClientId::new(1).unwrap(), Options { gc: false, ..Options::default() });
+//! let text = doc.text("t");
+//! text.insert(&mut doc.transact(), 0, "abc")?;
+//! text.delete(&mut doc.transact(), 1, 1)?;
+//! let moment = doc.snapshot();
+//! assert_eq!(moment.encode_v1(), [1, 1, 1, 1, 1, 1, 1, 3]);
+//! assert_eq!(moment.encode_v2(), [1, 1, 1, 1, 0, 1, 1, 3]);
+//!
+//! text.delete(&mut doc.transact(), 0, 2)?;
+//! let mut then = doc.restore(&Snapshot::decode_v1(&moment.encode_v1())?, ClientId::new(2).unwrap())?;
+//! let text = then.text("t");
+//! assert_eq!(text.read(&then), "ac");
+//! # Ok::<(), crdt::Error>(())
+//! ```
 
 use std::sync::Arc;
 
