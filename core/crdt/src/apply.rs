@@ -4,9 +4,12 @@
 //! stack until that is done. What depends on units that are not here is kept as one update of the second format, beside
 //! the clocks it waits for, and tried again when one of them is passed. Deletions of unknown units wait likewise.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::block::{Block, BlockKind, Parent};
+use crate::block::{Block, BlockKind, Parent, Piece, Plain};
+use crate::clocks::Place;
+use crate::content::Content;
 use crate::decoder::{Checked, Decoder, DecoderV2};
 use crate::delete_set::DeleteSet;
 use crate::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
@@ -108,7 +111,21 @@ impl Structs {
         }
         let mut stuck = None;
         if update.is_descending {
-            stuck = update.find_map(|block| self.take(passed, block));
+            while let Some(piece) = update.next_piece() {
+                let block = match piece {
+                    Piece::Plain(plain) => {
+                        if self.integrate_plain(passed, &plain) {
+                            continue;
+                        }
+                        plain.into_block()
+                    }
+                    Piece::Block(block) => block,
+                };
+                stuck = self.take(passed, block);
+                if stuck.is_some() {
+                    break;
+                }
+            }
         }
         let rest = if update.is_descending && stuck.is_none() {
             None
@@ -283,6 +300,49 @@ impl Structs {
         }
     }
 
+    /// Integrates a text or tombstone of a list, if it comes next of its client and what it refers to is here and not
+    /// collected. Returns whether that is so; else nothing is done, and it takes the way of all blocks.
+    #[inline]
+    fn integrate_plain(&mut self, passed: &mut Passed, plain: &Plain<'_>) -> bool {
+        let Some(slot) = self.slot_near(plain.client) else { return false };
+        if self.client(slot).next != plain.clock {
+            return false;
+        }
+        let known = |structs: &mut Self, id: Option<Id>| match id {
+            None => Some(Ref::NONE),
+            // That it lies before was checked when it was read.
+            Some(id) if id.client == plain.client => Some(Ref { slot, clock: id.clock }),
+            Some(id) => {
+                let slot = structs.slot_near(id.client)?;
+                (id.clock < structs.client(slot).next).then_some(Ref { slot, clock: id.clock })
+            }
+        };
+        let Some(origin) = known(self, plain.origin) else { return false };
+        let Some(right_origin) = known(self, plain.right_origin) else { return false };
+        let left = if origin.is_none() { NIL } else { self.clean_end(origin) };
+        let mut right = NIL;
+        if !right_origin.is_none() {
+            // What stood to the right mostly still does.
+            right = if left == NIL { NIL } else { self.items[left].right };
+            if right == NIL || self.items[right].first_ref() != right_origin {
+                right = self.clean_start(right_origin);
+            }
+        }
+        let beside = &self.items[if left == NIL { right } else { left }];
+        let (parent, key) = (beside.parent, beside.key);
+        let is_gc = |handle: u32| handle != NIL && self.items[handle].kind == Kind::Gc;
+        if is_gc(left) || is_gc(right) {
+            return false;
+        }
+        let content = match &plain.text {
+            Some(text) => Content::String(Cow::Borrowed(text), plain.len),
+            None => Content::Deleted(plain.len),
+        };
+        let spot = Spot { parent, key, left, right, origin, right_origin };
+        self.integrate(passed, Ref { slot, clock: plain.clock }, spot, plain.len, content, true);
+        true
+    }
+
     /// Integrates a block of which the units below `known` are here already.
     fn integrate_block(&mut self, passed: &mut Passed, block: Block<'_>, known: u32) {
         let slot = self.slot_or_add(block.client);
@@ -357,16 +417,18 @@ impl Structs {
     fn apply_deletes(&mut self, deletes: &DeleteSet) -> Option<Vec<u8>> {
         let mut unknown = DeleteSet::default();
         for (client, ranges) in deletes.iter() {
-            let known = self.next(client);
+            let slot = self.slot(client).filter(|&slot| self.client(slot).next > 0);
+            let known = slot.map_or(0, |slot| self.client(slot).next);
+            let mut place = Place::default();
             for range in ranges {
                 if range.end() > known {
                     let from = range.clock.max(known);
                     unknown.add(client, from, range.end() - from);
                 }
                 if range.clock < known
-                    && let Some(slot) = self.slot(client)
+                    && let Some(slot) = slot
                 {
-                    self.delete_range(slot, range.clock, range.end().min(known));
+                    place = self.delete_range(slot, place, range.clock, range.end().min(known));
                 }
             }
         }
@@ -380,9 +442,10 @@ impl Structs {
         Some(encoder.finish())
     }
 
-    /// Deletes the known units from `clock` up to `end`.
-    fn delete_range(&mut self, slot: u32, clock: u32, end: u32) {
-        let mut place = self.client(slot).clocks.find(clock);
+    /// Deletes the known units from `clock` up to `end`, which begin at a place or not far behind it; returns where they
+    /// end.
+    fn delete_range(&mut self, slot: u32, near: Place, clock: u32, end: u32) -> Place {
+        let mut place = self.client(slot).clocks.find_from(near, clock);
         loop {
             let mut handle = self.client(slot).clocks.get(place);
             let (start, stop) = (self.items[handle].clock, self.items[handle].end());
@@ -398,7 +461,7 @@ impl Structs {
             }
             match self.client(slot).clocks.next(place) {
                 Some(next) if stop < end => place = next,
-                _ => return,
+                _ => return place,
             }
         }
     }

@@ -1,4 +1,7 @@
 //! One struct of an update (the format's word is struct, ours is block): an item, a collected range, or a hole.
+//!
+//! Nearly all are texts and tombstones in lists. On their way into a document these are handed on in their fields, as a
+//! [`Plain`]; a block is what everything else, and what cannot be integrated at once, is carried in.
 
 use std::borrow::Cow;
 
@@ -42,6 +45,67 @@ pub(crate) struct ItemBlock<'a> {
 pub(crate) enum Parent<'a> {
     Root(Cow<'a, str>),
     Item(Id),
+}
+
+/// A text or a tombstone whose place its origins say: at least one of them is there.
+#[derive(Debug, Clone)]
+pub(crate) struct Plain<'a> {
+    pub(crate) client: ClientId,
+    pub(crate) clock: u32,
+    /// As [`Block::len`].
+    pub(crate) len: u32,
+    pub(crate) origin: Option<Id>,
+    pub(crate) right_origin: Option<Id>,
+    /// `None`: a tombstone.
+    pub(crate) text: Option<Cow<'a, str>>,
+}
+
+impl<'a> Plain<'a> {
+    /// The clock after the last unit.
+    pub(crate) fn end(&self) -> u32 {
+        self.clock + self.len
+    }
+
+    pub(crate) fn into_block(self) -> Block<'a> {
+        let Self { client, clock, len, origin, right_origin, text } = self;
+        let content = match text {
+            Some(text) => Content::String(text, len),
+            None => Content::Deleted(len),
+        };
+        let item = ItemBlock { origin, right_origin, parent: None, key: None, content };
+        Block { client, clock, len, kind: BlockKind::Item(item) }
+    }
+}
+
+/// A struct as it is read.
+#[derive(Debug)]
+pub(crate) enum Piece<'a> {
+    Plain(Plain<'a>),
+    Block(Block<'a>),
+}
+
+impl<'a> Piece<'a> {
+    pub(crate) fn client(&self) -> ClientId {
+        match self {
+            Self::Plain(plain) => plain.client,
+            Self::Block(block) => block.client,
+        }
+    }
+
+    /// The clock after the last unit.
+    pub(crate) fn end(&self) -> u32 {
+        match self {
+            Self::Plain(plain) => plain.end(),
+            Self::Block(block) => block.end(),
+        }
+    }
+
+    pub(crate) fn into_block(self) -> Block<'a> {
+        match self {
+            Self::Plain(plain) => plain.into_block(),
+            Self::Block(block) => block,
+        }
+    }
 }
 
 impl Block<'_> {

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use lib0::columns::{IntDiffOptRleReader, RleReader, StringReader, UintOptRleReader};
 use lib0::{Any, ReadError, Reader, json};
 
-use crate::block::{Block, BlockKind, ItemBlock, Parent};
+use crate::block::{Block, BlockKind, ItemBlock, Parent, Piece, Plain};
 use crate::content::{Content, TypeKind};
-use crate::delete_set::DeleteSet;
+use crate::delete_set::{DeleteSet, Range};
 use crate::id::{ClientId, Id};
 use crate::subdoc::Subdoc;
 
@@ -258,9 +258,12 @@ impl<'a> Update<'a> {
     fn read_with_budget<D: Decoder<'a>>(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
         let mut clients: Vec<(ClientId, Vec<Block<'a>>)> = Vec::new();
         let mut decoder = D::open(bytes)?;
-        let deletes = walk(&mut decoder, budget, |block| match clients.last_mut() {
-            Some((client, blocks)) if *client == block.client => blocks.push(block),
-            _ => clients.push((block.client, vec![block])),
+        let deletes = walk(&mut decoder, budget, |piece| {
+            let block = piece.into_block();
+            match clients.last_mut() {
+                Some((client, blocks)) if *client == block.client => blocks.push(block),
+                _ => clients.push((block.client, vec![block])),
+            }
         })?;
         Ok(Self { clients, deletes })
     }
@@ -271,11 +274,11 @@ fn budget(bytes: &[u8]) -> u64 {
     bytes.len().saturating_mul(4).saturating_add(1 << 20) as u64
 }
 
-/// Reads and checks an update; hands each block on.
+/// Reads and checks an update; hands each struct on.
 fn walk<'a, D: Decoder<'a>>(
     decoder: &mut D,
     mut budget: u64,
-    mut each: impl FnMut(Block<'a>),
+    mut each: impl FnMut(Piece<'a>),
 ) -> Result<DeleteSet, ReadError> {
     let clients = decoder.rest().var_u64()?;
     if clients > decoder.rest().remaining() as u64 {
@@ -295,9 +298,9 @@ fn walk<'a, D: Decoder<'a>>(
             return Err(decoder.rest().error("a client appears twice"));
         }
         for _ in 0..structs {
-            let block = read_block(decoder, client, clock)?;
-            clock = block.end();
-            each(block);
+            let piece = read_piece(decoder, client, clock)?;
+            clock = piece.end();
+            each(piece);
         }
     }
     let deletes = read_deletes(decoder)?;
@@ -327,16 +330,16 @@ impl Seen {
     }
 }
 
-/// An update that was read and checked, and is read once more, block by block, where it is applied: so nothing of it
+/// An update that was read and checked, and is read once more, struct by struct, where it is applied: so nothing of it
 /// is kept beside its bytes.
 pub(crate) struct Checked<'a, D> {
     pub(crate) deletes: DeleteSet,
-    /// How many blocks it has.
+    /// How many structs it has.
     pub(crate) count: usize,
     /// Whether each client comes once, the highest first, as Yjs writes them.
     pub(crate) is_descending: bool,
-    /// The block, if there is only one.
-    only: Option<Block<'a>>,
+    /// The struct, if there is only one.
+    only: Option<Piece<'a>>,
     decoder: D,
     clients_left: u64,
     structs_left: u64,
@@ -360,11 +363,11 @@ impl<'a, D: Decoder<'a>> Checked<'a, D> {
         let start = decoder.clone();
         let (mut count, mut only, mut is_descending) = (0, None, true);
         let mut client: Option<ClientId> = None;
-        let deletes = walk(&mut decoder, budget, |block| {
-            is_descending &= client.is_none_or(|last| block.client <= last);
-            client = Some(block.client);
+        let deletes = walk(&mut decoder, budget, |piece| {
+            is_descending &= client.is_none_or(|last| piece.client() <= last);
+            client = Some(piece.client());
             if count == 0 {
-                only = Some(block);
+                only = Some(piece);
             }
             count += 1;
         })?;
@@ -384,7 +387,18 @@ impl<'a, D: Decoder<'a>> Checked<'a, D> {
         })
     }
 
-    fn read_next(&mut self) -> Result<Option<Block<'a>>, ReadError> {
+    /// The next struct.
+    #[inline]
+    pub(crate) fn next_piece(&mut self) -> Option<Piece<'a>> {
+        if self.count == 1 {
+            return self.only.take();
+        }
+        // What could be read once can be read twice.
+        self.read_next().ok().flatten()
+    }
+
+    #[inline]
+    fn read_next(&mut self) -> Result<Option<Piece<'a>>, ReadError> {
         while self.structs_left == 0 {
             if self.clients_left == 0 {
                 return Ok(None);
@@ -395,9 +409,9 @@ impl<'a, D: Decoder<'a>> Checked<'a, D> {
             self.clock = self.decoder.rest().var_u32()?;
         }
         self.structs_left -= 1;
-        let block = read_block(&mut self.decoder, self.client, self.clock)?;
-        self.clock = block.end();
-        Ok(Some(block))
+        let piece = read_piece(&mut self.decoder, self.client, self.clock)?;
+        self.clock = piece.end();
+        Ok(Some(piece))
     }
 }
 
@@ -405,22 +419,58 @@ impl<'a, D: Decoder<'a>> Iterator for Checked<'a, D> {
     type Item = Block<'a>;
 
     fn next(&mut self) -> Option<Block<'a>> {
-        if self.count == 1 {
-            return self.only.take();
-        }
-        // What could be read once can be read twice.
-        self.read_next().ok().flatten()
+        self.next_piece().map(Piece::into_block)
     }
 }
 
+/// Reads a struct: a text or tombstone in its fields, anything else as a block.
 #[inline]
+fn read_piece<'a, D: Decoder<'a>>(
+    decoder: &mut D,
+    client: ClientId,
+    clock: u32,
+) -> Result<Piece<'a>, ReadError> {
+    let at = decoder.rest().position();
+    let info = decoder.info()?;
+    if info & 0xc0 == 0 || !matches!(info & 0x1f, 1 | 4) {
+        return Ok(Piece::Block(read_block(decoder, client, clock, at, info)?));
+    }
+    let origin = if info & 0x80 != 0 { Some(decoder.left_id()?) } else { None };
+    let right_origin = if info & 0x40 != 0 { Some(decoder.right_id()?) } else { None };
+    let (len, text) = if info & 0x1f == 1 {
+        (decoder.len()?, None)
+    } else {
+        let (text, units) = decoder.string()?;
+        (units as u64, Some(text))
+    };
+    let own = |id: Option<Id>| id.is_some_and(|id| id.client == client && id.clock >= clock);
+    if own(origin) || own(right_origin) {
+        return Err(ReadError { at, what: "an item depends on itself" });
+    }
+    let len = check_len(at, clock, len)?;
+    Ok(Piece::Plain(Plain { client, clock, len, origin, right_origin, text }))
+}
+
+/// Checks the length of a struct, which began at a byte.
+#[inline]
+fn check_len(at: usize, clock: u32, len: u64) -> Result<u32, ReadError> {
+    if len == 0 {
+        return Err(ReadError { at, what: "a struct of length 0" });
+    }
+    u32::try_from(len)
+        .ok()
+        .filter(|len| clock.checked_add(*len).is_some())
+        .ok_or(ReadError { at, what: "clock or length beyond 32 bits" })
+}
+
+/// Reads the rest of a struct that began at a byte with its info.
 fn read_block<'a, D: Decoder<'a>>(
     decoder: &mut D,
     client: ClientId,
     clock: u32,
+    at: usize,
+    info: u8,
 ) -> Result<Block<'a>, ReadError> {
-    let at = decoder.rest().position();
-    let info = decoder.info()?;
     let (len, kind) = match info & 0x1f {
         0 => (decoder.len()?, BlockKind::Gc),
         10 => (decoder.rest().var_u64()?, BlockKind::Skip),
@@ -438,13 +488,7 @@ fn read_block<'a, D: Decoder<'a>>(
             (item.content.len() as u64, BlockKind::Item(item))
         }
     };
-    if len == 0 {
-        return Err(ReadError { at, what: "a struct of length 0" });
-    }
-    let len = u32::try_from(len)
-        .ok()
-        .filter(|len| clock.checked_add(*len).is_some())
-        .ok_or(ReadError { at, what: "clock or length beyond 32 bits" })?;
+    let len = check_len(at, clock, len)?;
     Ok(Block { client, clock, len, kind })
 }
 
@@ -556,6 +600,7 @@ pub(crate) fn read_deletes<'a, D: Decoder<'a>>(decoder: &mut D) -> Result<Delete
         if count > decoder.rest().remaining() as u64 / 2 {
             return Err(decoder.rest().error("count runs past the end"));
         }
+        let mut ranges = Vec::new();
         for _ in 0..count {
             let (clock, len) = decoder.delete()?;
             let clock = narrow(decoder.rest(), clock)?;
@@ -565,9 +610,10 @@ pub(crate) fn read_deletes<'a, D: Decoder<'a>>(decoder: &mut D) -> Result<Delete
             }
             // Yjs writes no empty range and ignores one.
             if len > 0 {
-                deletes.add(client, clock, len);
+                ranges.push(Range { clock, len });
             }
         }
+        deletes.add_all(client, ranges);
     }
     Ok(deletes)
 }

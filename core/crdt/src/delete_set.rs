@@ -1,6 +1,7 @@
 //! Which units are deleted: per client, ranges of clocks.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::id::ClientId;
 
@@ -24,6 +25,19 @@ impl Range {
 impl DeleteSet {
     pub(crate) fn add(&mut self, client: ClientId, clock: u32, len: u32) {
         self.0.entry(client).or_default().push(Range { clock, len });
+    }
+
+    /// Adds ranges of one client.
+    pub(crate) fn add_all(&mut self, client: ClientId, ranges: Vec<Range>) {
+        if ranges.is_empty() {
+            return;
+        }
+        match self.0.entry(client) {
+            Entry::Vacant(entry) => {
+                entry.insert(ranges);
+            }
+            Entry::Occupied(mut entry) => entry.get_mut().extend(ranges),
+        }
     }
 
     /// Whether a unit is in it. The ranges are sorted and joined.

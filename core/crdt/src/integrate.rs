@@ -90,7 +90,8 @@ impl Structs {
         }
         self.push(handle);
         match kind {
-            Kind::Deleted => self.changes.delete(at.slot, at.clock, len),
+            // It is collected, and tried with its neighbors as every new item is.
+            Kind::Deleted => self.changes.delete_settled(at.slot, at.clock, len),
             Kind::Type => self.types[content as usize].item = handle,
             Kind::Doc => self.note_subdoc(handle),
             Kind::Format => {

@@ -99,6 +99,11 @@ impl Item {
     }
 
     #[inline]
+    pub(crate) fn first_ref(&self) -> Ref {
+        Ref { slot: self.slot, clock: self.clock }
+    }
+
+    #[inline]
     pub(crate) fn last_ref(&self) -> Ref {
         Ref { slot: self.slot, clock: self.clock + self.len - 1 }
     }

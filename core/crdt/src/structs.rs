@@ -114,6 +114,8 @@ pub(crate) struct Structs {
     pub(crate) nodes: Nodes,
     pub(crate) clients: Vec<Client>,
     slots: BTreeMap<ClientId, u32>,
+    /// The slot of some client, likely to be looked for again.
+    recent: u32,
     /// Clients that made something.
     ranks: u32,
     pub(crate) types: Vec<Type>,
@@ -140,6 +142,17 @@ impl Structs {
 
     pub(crate) fn slot(&self, client: ClientId) -> Option<u32> {
         self.slots.get(&client).copied()
+    }
+
+    /// As [`Structs::slot`], and tries first which client was looked for last.
+    #[inline]
+    pub(crate) fn slot_near(&mut self, client: ClientId) -> Option<u32> {
+        if self.clients.get(self.recent as usize).is_some_and(|recent| recent.id == client) {
+            return Some(self.recent);
+        }
+        let slot = self.slot(client)?;
+        self.recent = slot;
+        Some(slot)
     }
 
     pub(crate) fn slot_or_add(&mut self, client: ClientId) -> u32 {
