@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::block::{Block, BlockKind, Parent, Piece, Plain};
 use crate::clocks::Place;
 use crate::content::Content;
-use crate::decoder::{Checked, Decoder, DecoderV2};
+use crate::decoder::{Checked, Decoder, DecoderV2, walk};
 use crate::delete_set::DeleteSet;
 use crate::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
@@ -44,7 +44,7 @@ struct Queue<'a> {
 }
 
 /// Blocks that an empty document takes one by one; more are ordered when all are here.
-const FEW: usize = if cfg!(test) { 4 } else { 64 };
+pub(crate) const FEW: usize = if cfg!(test) { 4 } else { 64 };
 
 /// What has to wait: per client the clock that must be passed first, and the structs as an update.
 type Rest = (BTreeMap<ClientId, u32>, Vec<u8>);
@@ -58,6 +58,32 @@ enum Needs {
 }
 
 impl Structs {
+    /// Takes what one client wrote into a document in which nothing is yet, and reads it only once, as such a document
+    /// can be put back if it turns out that something is wrong or waits. Returns whether all is in; else nothing is.
+    pub(crate) fn load<'a, D: Decoder<'a>>(
+        &mut self,
+        passed: &mut Passed,
+        bytes: &'a [u8],
+        budget: u64,
+    ) -> bool {
+        let Ok(mut decoder) = D::open(bytes) else { return false };
+        let mut ahead = decoder.clone();
+        let (clients, structs) = (ahead.rest().var_u64(), ahead.rest().var_u64());
+        let (Ok(1), Ok(structs)) = (clients, structs) else { return false };
+        let empty = self.clone();
+        // No more than the bytes can hold, but for the runs of the second format.
+        self.items.reserve(usize::try_from(structs).unwrap_or(usize::MAX).min(bytes.len() / 4));
+        self.unordered = Some(Vec::new());
+        let read = walk(&mut decoder, budget, |piece| self.take_piece(passed, piece).is_none());
+        self.order_all();
+        let is_whole = read.is_ok_and(|deletes| self.apply_deletes(&deletes).is_none());
+        if !is_whole {
+            *self = empty;
+            *passed = Passed::default();
+        }
+        is_whole
+    }
+
     /// Applies an update that was read and checked; merges into `pending` what has to wait.
     pub(crate) fn apply<'a, D: Decoder<'a>>(
         &mut self,
@@ -112,16 +138,7 @@ impl Structs {
         let mut stuck = None;
         if update.is_descending {
             while let Some(piece) = update.next_piece() {
-                let block = match piece {
-                    Piece::Plain(plain) => {
-                        if self.integrate_plain(passed, &plain) {
-                            continue;
-                        }
-                        plain.into_block()
-                    }
-                    Piece::Block(block) => block,
-                };
-                stuck = self.take(passed, block);
+                stuck = self.take_piece(passed, piece);
                 if stuck.is_some() {
                     break;
                 }
@@ -136,6 +153,21 @@ impl Structs {
             self.order_all();
         }
         rest
+    }
+
+    /// Integrates a struct if everything it needs is here; else gives it back.
+    #[inline]
+    fn take_piece<'a>(&mut self, passed: &mut Passed, piece: Piece<'a>) -> Option<Block<'a>> {
+        let block = match piece {
+            Piece::Plain(plain) => {
+                if self.integrate_plain(passed, &plain) {
+                    return None;
+                }
+                plain.into_block()
+            }
+            Piece::Block(block) => block,
+        };
+        self.take(passed, block)
     }
 
     /// Integrates a block if everything it needs is here; else gives it back.
@@ -202,7 +234,9 @@ impl Structs {
                 let Some(block) = next else { break };
                 block
             };
-            if head.is_skip() {
+            if head.is_skip()
+                || head.as_plain().is_some_and(|plain| self.integrate_plain(passed, &plain))
+            {
                 continue;
             }
             let known = self.next(head.client);
@@ -302,7 +336,6 @@ impl Structs {
 
     /// Integrates a text or tombstone of a list, if it comes next of its client and what it refers to is here and not
     /// collected. Returns whether that is so; else nothing is done, and it takes the way of all blocks.
-    #[inline]
     fn integrate_plain(&mut self, passed: &mut Passed, plain: &Plain<'_>) -> bool {
         let Some(slot) = self.slot_near(plain.client) else { return false };
         if self.client(slot).next != plain.clock {
@@ -319,7 +352,13 @@ impl Structs {
         };
         let Some(origin) = known(self, plain.origin) else { return false };
         let Some(right_origin) = known(self, plain.right_origin) else { return false };
-        let left = if origin.is_none() { NIL } else { self.clean_end(origin) };
+        let left = if origin.is_none() {
+            NIL
+        } else if origin == (Ref { slot, clock: plain.clock.wrapping_sub(1) }) {
+            self.client(slot).clocks.last().map_or(NIL, |last| self.client(slot).clocks.get(last))
+        } else {
+            self.clean_end(origin)
+        };
         let mut right = NIL;
         if !right_origin.is_none() {
             // What stood to the right mostly still does.
@@ -487,6 +526,56 @@ mod tests {
         }
         write_deletes(&mut encoder, &DeleteSet::default());
         encoder.finish()
+    }
+
+    /// A text that one client typed, cut and deleted in; as it is, and in both formats.
+    fn edited() -> (String, [Vec<u8>; 2]) {
+        let mut doc = Doc::new(ClientId::new(300).unwrap(), Options::default());
+        let text = doc.text("text");
+        for (at, piece) in [(0, "some text"), (4, "thing of a"), (0, "😀"), (9, "é")] {
+            let mut transaction = doc.transact();
+            text.insert(&mut transaction, at, piece).unwrap();
+            text.delete(&mut transaction, at / 2, 1 + at % 2).unwrap();
+            transaction.commit();
+        }
+        (text.read(&doc), [doc.state_v1(), doc.state_v2()])
+    }
+
+    fn apply(doc: &mut Doc, update: &[u8], is_second: bool) -> bool {
+        if is_second { doc.apply_v2(update).is_ok() } else { doc.apply_v1(update).is_ok() }
+    }
+
+    #[test]
+    fn an_empty_document_is_put_back_where_an_update_turns_out_wrong() {
+        let (shown, updates) = edited();
+        for (update, is_second) in updates.iter().zip([false, true]) {
+            let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+            let text = doc.text("text");
+            for end in 0..update.len() {
+                assert!(!apply(&mut doc, &update[..end], is_second), "the first {end} bytes");
+                assert!(doc.structs() == 0 && doc.state_vector().is_empty());
+            }
+            assert!(apply(&mut doc, update, is_second));
+            assert_eq!([doc.state_v1(), doc.state_v2()], updates);
+            assert_eq!(text.read(&doc), shown);
+        }
+    }
+
+    #[test]
+    fn an_empty_document_takes_what_it_can_of_an_update_that_waits() {
+        let (_, updates) = edited();
+        let v1 = &updates[0];
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        let than = [(ClientId::new(300).unwrap(), 3)].into_iter().collect();
+        doc.apply_v1(v1).unwrap();
+        let rest = doc.diff_v1(&than);
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        doc.apply_v1(&rest).unwrap();
+        assert_eq!(doc.structs(), 0);
+        assert_eq!(doc.waiting().unwrap().missing, [(ClientId::new(300).unwrap(), 2)]);
+        doc.apply_v1(v1).unwrap();
+        assert_eq!(doc.waiting(), None);
+        assert_eq!([doc.state_v1(), doc.state_v2()], updates);
     }
 
     #[test]

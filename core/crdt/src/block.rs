@@ -114,6 +114,26 @@ impl Block<'_> {
         self.clock + self.len
     }
 
+    /// The block in its fields, if it is a text or a tombstone whose place its origins say.
+    pub(crate) fn as_plain(&self) -> Option<Plain<'_>> {
+        let BlockKind::Item(item) = &self.kind else { return None };
+        let text = match &item.content {
+            Content::String(text, _) => Some(Cow::Borrowed(&**text)),
+            Content::Deleted(_) => None,
+            _ => return None,
+        };
+        let &Self { client, clock, len, .. } = self;
+        let &ItemBlock { origin, right_origin, .. } = item;
+        (origin.is_some() || right_origin.is_some()).then_some(Plain {
+            client,
+            clock,
+            len,
+            origin,
+            right_origin,
+            text,
+        })
+    }
+
     pub(crate) fn is_skip(&self) -> bool {
         matches!(self.kind, BlockKind::Skip)
     }

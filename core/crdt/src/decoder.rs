@@ -1,6 +1,6 @@
 //! Reads updates in both formats; the layout is drawn in [`encoder`](crate::encoder).
 //!
-//! Everything is checked here, before a document is touched: lengths against the bytes that remain, clocks against 32
+//! Everything is checked here, before a document is touched (but an empty one, which can be put back): lengths against the bytes that remain, clocks against 32
 //! bits, clients against 53, nesting, kinds. An update of the second format may lawfully hold more structs than bytes,
 //! since its columns are run-length encoded (100,000 letters typed at the start and deleted are 45 bytes); the cap is 4
 //! structs a byte and 2^20.
@@ -264,21 +264,22 @@ impl<'a> Update<'a> {
                 Some((client, blocks)) if *client == block.client => blocks.push(block),
                 _ => clients.push((block.client, vec![block])),
             }
+            true
         })?;
         Ok(Self { clients, deletes })
     }
 }
 
 /// The structs a stranger's update of so many bytes may have at most.
-fn budget(bytes: &[u8]) -> u64 {
+pub(crate) fn budget(bytes: &[u8]) -> u64 {
     bytes.len().saturating_mul(4).saturating_add(1 << 20) as u64
 }
 
-/// Reads and checks an update; hands each struct on.
-fn walk<'a, D: Decoder<'a>>(
+/// Reads and checks an update; hands each struct on, until one is refused (`false`), which is an error too.
+pub(crate) fn walk<'a, D: Decoder<'a>>(
     decoder: &mut D,
     mut budget: u64,
-    mut each: impl FnMut(Piece<'a>),
+    mut each: impl FnMut(Piece<'a>) -> bool,
 ) -> Result<DeleteSet, ReadError> {
     let clients = decoder.rest().var_u64()?;
     if clients > decoder.rest().remaining() as u64 {
@@ -300,7 +301,9 @@ fn walk<'a, D: Decoder<'a>>(
         for _ in 0..structs {
             let piece = read_piece(decoder, client, clock)?;
             clock = piece.end();
-            each(piece);
+            if !each(piece) {
+                return Err(decoder.rest().error("a struct that was refused"));
+            }
         }
     }
     let deletes = read_deletes(decoder)?;
@@ -348,17 +351,13 @@ pub(crate) struct Checked<'a, D> {
 }
 
 impl<'a, D: Decoder<'a>> Checked<'a, D> {
-    /// Reads an update of a stranger.
-    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, ReadError> {
-        Self::read_with_budget(bytes, budget(bytes))
-    }
-
     /// Reads what this crate wrote itself: no cap on the number of structs, since what waits is merged from many.
     pub(crate) fn read_own(bytes: &'a [u8]) -> Result<Self, ReadError> {
-        Self::read_with_budget(bytes, u64::MAX)
+        Self::read(bytes, u64::MAX)
     }
 
-    fn read_with_budget(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
+    /// Reads an update of at most `budget` structs.
+    pub(crate) fn read(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
         let mut decoder = D::open(bytes)?;
         let start = decoder.clone();
         let (mut count, mut only, mut is_descending) = (0, None, true);
@@ -370,6 +369,7 @@ impl<'a, D: Decoder<'a>> Checked<'a, D> {
                 only = Some(piece);
             }
             count += 1;
+            true
         })?;
         let mut decoder = start;
         let clients_left = decoder.rest().var_u64()?;

@@ -3,7 +3,7 @@
 use crate::apply::Pending;
 use crate::array::Array;
 use crate::content::TypeKind;
-use crate::decoder::{Checked, Decoder, DecoderV1, DecoderV2};
+use crate::decoder::{Decoder, DecoderV1, DecoderV2};
 use crate::encoder::{Encoder, EncoderV1, EncoderV2};
 use crate::error::Error;
 use crate::event::Observers;
@@ -183,7 +183,7 @@ impl Doc {
     /// # Errors
     /// The update is malformed.
     pub fn apply_own_v1(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
-        self.apply_own(Checked::<DecoderV1<'_>>::read_own(update)?)
+        self.apply_own::<DecoderV1<'_>>(update)
     }
 
     /// Applies what this document or another one here has written in the second format and the caller has kept: however
@@ -192,15 +192,12 @@ impl Doc {
     /// # Errors
     /// The update is malformed.
     pub fn apply_own_v2(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
-        self.apply_own(Checked::<DecoderV2<'_>>::read_own(update)?)
+        self.apply_own::<DecoderV2<'_>>(update)
     }
 
-    fn apply_own<'u, D: Decoder<'u>>(
-        &mut self,
-        update: Checked<'u, D>,
-    ) -> Result<Commit<'_>, Error> {
+    fn apply_own<'u, D: Decoder<'u>>(&mut self, update: &'u [u8]) -> Result<Commit<'_>, Error> {
         let mut transaction = self.transact();
-        transaction.apply(update, None)?;
+        transaction.apply::<D>(update, false)?;
         Ok(transaction.commit())
     }
 

@@ -88,7 +88,7 @@ impl Structs {
             // What was the key's value is so no more.
             self.delete(left);
         }
-        self.push(handle);
+        self.push(handle, at, len);
         match kind {
             // It is collected, and tried with its neighbors as every new item is.
             Kind::Deleted => self.changes.delete_settled(at.slot, at.clock, len),

@@ -126,6 +126,7 @@ impl Order {
 
 impl Nodes {
     /// Inserts an item behind another, or at the front (`after` is `NIL`).
+    #[inline]
     pub(crate) fn insert_after(
         &mut self,
         order: &mut Order,
@@ -133,9 +134,12 @@ impl Nodes {
         after: u32,
         handle: u32,
     ) {
-        if order.deferred {
-            return;
+        if !order.deferred {
+            self.insert_now(order, items, after, handle);
         }
+    }
+
+    fn insert_now(&mut self, order: &mut Order, items: &mut Items, after: u32, handle: u32) {
         if order.root == NIL {
             let leaf = self.add_leaf(NIL);
             order.root = leaf;

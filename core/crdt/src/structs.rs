@@ -20,8 +20,9 @@
 //! - Looking up tries where the last look-up ended: in the order of the list (a cursor, a finger) and in that of clocks
 //!   (a hint).
 //! - An event of one edit is written straight from the arena, with one allocation: the bytes that are handed out.
-//! - A large update is read twice, once to check it and once to apply it, and never kept; an empty document builds its
-//!   order when all is linked.
+//! - A large update is read twice, once to check it and once to apply it, and never kept; an empty document takes what
+//!   one client wrote at the first reading, and builds its order when all is linked.
+//! - Texts and tombstones, nearly all there is, go between bytes and arena in their fields, both ways.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -490,15 +491,12 @@ impl Structs {
             keep: false,
             redone: false,
         });
-        self.push(handle);
+        self.push(handle, Ref { slot, clock }, len);
     }
 
-    /// Adds an item at the end of its client.
-    pub(crate) fn push(&mut self, handle: u32) {
-        let (slot, clock, len) = {
-            let item = &self.items[handle];
-            (item.slot, item.clock, item.len)
-        };
+    /// Adds an item of `len` units at the end of its client.
+    #[inline]
+    pub(crate) fn push(&mut self, handle: u32, Ref { slot, clock }: Ref, len: u32) {
         self.advance(slot, len);
         self.clients[slot as usize].clocks.push(clock, handle);
     }

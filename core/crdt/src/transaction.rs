@@ -1,7 +1,8 @@
 //! Transactions: several edits that become one update, and what can be asked of it afterwards.
 
+use crate::apply::FEW;
 use crate::content::Content;
-use crate::decoder::{Checked, Decoder, DecoderV1, DecoderV2};
+use crate::decoder::{Checked, Decoder, DecoderV1, DecoderV2, budget};
 use crate::delta::{TextChange, text_delta};
 use crate::doc::{Doc, Told};
 use crate::encoder::{EncoderV1, EncoderV2};
@@ -37,7 +38,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// The update is malformed; too much would wait.
     pub fn apply_v1(&mut self, update: &[u8]) -> Result<(), Error> {
-        self.apply(Checked::<DecoderV1<'_>>::read(update)?, Some(update.len()))
+        self.apply::<DecoderV1<'_>>(update, true)
     }
 
     /// Applies an update of the second format as part of this transaction, whole or not at all.
@@ -45,16 +46,26 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// The update is malformed; too much would wait.
     pub fn apply_v2(&mut self, update: &[u8]) -> Result<(), Error> {
-        self.apply(Checked::<DecoderV2<'_>>::read(update)?, Some(update.len()))
+        self.apply::<DecoderV2<'_>>(update, true)
     }
 
-    /// Applies an update that was read. `len`: its size in bytes if what waits is limited.
+    /// Applies an update. `limited`: it is a stranger's, so that what waits is limited, as is the number of its structs.
     pub(crate) fn apply<'u, D: Decoder<'u>>(
         &mut self,
-        update: Checked<'u, D>,
-        len: Option<usize>,
+        update: &'u [u8],
+        limited: bool,
     ) -> Result<(), Error> {
         let doc = &mut *self.doc;
+        let budget = if limited { budget(update) } else { u64::MAX };
+        // Of a few bytes there is nothing to gain, but a document to put by.
+        let is_first = doc.structs.items.bound() == 0 && doc.pending.bytes() == 0;
+        if is_first && update.len() > FEW && doc.structs.load::<D>(&mut doc.passed, update, budget)
+        {
+            self.local = false;
+            return Ok(());
+        }
+        let len = limited.then_some(update.len());
+        let update = Checked::<D>::read(update, budget)?;
         let max = doc.options.max_waiting;
         let before = doc.pending.bytes();
         // What of it waits is known only when the rest is in. So if it may be too much (in the format in which it waits,

@@ -114,12 +114,45 @@ impl<'a> Reader<'a> {
     /// Reads an unsigned number of at most 53 bits.
     #[inline]
     pub fn var_u64(&mut self) -> Result<u64, ReadError> {
-        let first = self.u8()?;
-        if first < 0x80 { Ok(u64::from(first)) } else { self.rest_of_var_u64(first) }
+        match self.bytes.get(self.at) {
+            Some(&first) if first < 0x80 => {
+                self.at += 1;
+                Ok(u64::from(first))
+            }
+            _ => match self.var_u64_at_once() {
+                Some(number) => Ok(number),
+                None => self.slow_var_u64(),
+            },
+        }
     }
 
-    /// Reads what follows the first byte of a number of more than one.
-    fn rest_of_var_u64(&mut self, first: u8) -> Result<u64, ReadError> {
+    /// Reads a number of up to eight bytes at once, if as many are there and it is one. Out of line and without an
+    /// error to hand back, so that it is a call with nothing but registers.
+    #[inline(never)]
+    fn var_u64_at_once(&mut self) -> Option<u64> {
+        let bytes = self.bytes.get(self.at..)?.first_chunk::<8>()?;
+        let word = u64::from_le_bytes(*bytes);
+        // The lowest top bit that is not set is in the last byte.
+        let ends = !word & 0x8080_8080_8080_8080;
+        let groups = word & (ends ^ ends.wrapping_sub(1)) & 0x7f7f_7f7f_7f7f_7f7f;
+        // Groups of 7 bits move together: two, then four, then all eight.
+        let pairs = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+        let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+        let number = fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4;
+        if ends == 0 || number > MAX_SAFE_INTEGER {
+            return None;
+        }
+        self.at += ends.trailing_zeros() as usize / 8 + 1;
+        Some(number)
+    }
+
+    /// Reads a number byte by byte: near the end, and what is none.
+    #[cold]
+    fn slow_var_u64(&mut self) -> Result<u64, ReadError> {
+        let first = self.u8()?;
+        if first < 0x80 {
+            return Ok(u64::from(first));
+        }
         let mut number = u64::from(first & 0x7f);
         let mut shift = 7;
         loop {
@@ -213,6 +246,10 @@ mod tests {
                 let mut out = Vec::new();
                 write_var_u64(&mut out, number);
                 assert_eq!(Reader::new(&out).var_u64(), Ok(number));
+                let mut long = out.clone();
+                long.extend([0xff; 8]);
+                let mut reader = Reader::new(&long);
+                assert_eq!((reader.var_u64(), reader.position()), (Ok(number), out.len()));
                 let signed = i64::try_from(number).unwrap();
                 for value in [signed, -signed] {
                     let mut out = Vec::new();
@@ -230,6 +267,24 @@ mod tests {
         assert_eq!(error.what, "number beyond 53 bits");
         assert!(error.at <= 9);
         assert!(Reader::new(&bytes).var_signed().is_err());
+        // 2^53 and its neighbor below, in eight bytes, with more behind them and without.
+        let mut bytes = vec![0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10];
+        for more in 0..9 {
+            let error = Reader::new(&bytes).var_u64().unwrap_err();
+            assert_eq!((error.what, error.at), ("number beyond 53 bits", 8), "{more} bytes behind");
+            bytes.push(1);
+        }
+    }
+
+    #[test]
+    fn numbers_longer_than_need_be_are_read_as_they_are() {
+        for zeros in 0..7 {
+            let mut bytes = vec![0x85];
+            bytes.extend(vec![0x80; zeros]);
+            bytes.extend([0; 10]);
+            let mut reader = Reader::new(&bytes);
+            assert_eq!((reader.var_u64(), reader.position()), (Ok(5), zeros + 2));
+        }
     }
 
     #[test]
