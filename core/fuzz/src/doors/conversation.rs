@@ -92,8 +92,10 @@ pub(super) fn links(bytes: &[u8]) {
         let again = Invitation::parse(&link).expect("our own link");
         assert_eq!(again.link(), link);
         assert_eq!(again.paper(), invitation.paper());
-        let hidden = format!("{invitation:?}");
-        assert!(!hidden.contains(invitation.secret.reveal()), "a secret is shown");
+        let (hidden, secret) = (format!("{invitation:?}"), invitation.secret.reveal());
+        // A secret may be part of the server's name by chance.
+        let (before, _) = link.rsplit_once('#').expect("a link with a secret");
+        assert!(before.contains(secret) || !hidden.contains(secret), "a secret is shown");
     }
     if let Ok(address) = ServerAddress::parse(text) {
         let authority = address.authority();
