@@ -352,7 +352,7 @@ impl Structs {
         };
         let Some(origin) = known(self, plain.origin) else { return false };
         let Some(right_origin) = known(self, plain.right_origin) else { return false };
-        let left = if origin.is_none() {
+        let mut left = if origin.is_none() {
             NIL
         } else if origin == (Ref { slot, clock: plain.clock.wrapping_sub(1) }) {
             self.client(slot).clocks.last().map_or(NIL, |last| self.client(slot).clocks.get(last))
@@ -365,6 +365,7 @@ impl Structs {
             right = if left == NIL { NIL } else { self.items[left].right };
             if right == NIL || self.items[right].first_ref() != right_origin {
                 right = self.clean_start(right_origin);
+                left = self.left_after_cut(left, origin);
             }
         }
         let beside = &self.items[if left == NIL { right } else { left }];
@@ -380,6 +381,16 @@ impl Structs {
         let spot = Spot { parent, key, left, right, origin, right_origin };
         self.integrate(passed, Ref { slot, clock: plain.clock }, spot, plain.len, content, true);
         true
+    }
+
+    /// The left neighbor, once its right one was cut off at its start. That cuts the left one only where an update says
+    /// that its right neighbor stood further left, in the same item; no editing makes such a one.
+    fn left_after_cut(&self, left: u32, origin: Ref) -> u32 {
+        let is_cut = left != NIL && {
+            let item = &self.items[left];
+            item.kind != Kind::Gc && item.last_ref() != origin
+        };
+        if is_cut { self.find(origin) } else { left }
     }
 
     /// Integrates a block of which the units below `known` are here already.
@@ -411,6 +422,7 @@ impl Structs {
         if let Some(id) = item.right_origin {
             spot.right_origin = to_ref(self, id);
             spot.right = self.clean_start(spot.right_origin);
+            spot.left = self.left_after_cut(spot.left, spot.origin);
         }
         let is_gc =
             |structs: &Self, handle: u32| handle != NIL && structs.items[handle].kind == Kind::Gc;
@@ -444,6 +456,11 @@ impl Structs {
         if offset > 0 {
             spot.origin = Ref { slot, clock: clock - 1 };
             spot.left = self.clean_end(spot.origin);
+            // The known part says where the item is, whatever this update says.
+            let known = &self.items[spot.left];
+            if known.kind != Kind::Gc {
+                (spot.parent, spot.key) = (known.parent, known.key);
+            }
         }
         if spot.parent == NIL || is_gc(self, spot.left) {
             self.push_gc(slot, clock, len);

@@ -104,6 +104,10 @@ impl<'a> Decoder<'a> for DecoderV1<'a> {
     }
     fn json(&mut self) -> Result<Any, ReadError> {
         let text = self.reader.var_str()?;
+        // What the second format brings in and JSON has no text for is written like this: it must be read again.
+        if text == "undefined" {
+            return Ok(Any::Undefined);
+        }
         json::parse(text).ok_or_else(|| self.reader.error("not JSON"))
     }
     fn key(&mut self) -> Result<Cow<'a, str>, ReadError> {

@@ -255,8 +255,11 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn new(update: Update<'a>) -> Self {
-        let blocks: Vec<_> = update
-            .clients
+        // Yjs writes the highest client first. What others wrote is put in order: what is merged would else name a client
+        // twice, and could not be read again.
+        let mut clients = update.clients;
+        clients.sort_by_key(|&(client, _)| std::cmp::Reverse(client));
+        let blocks: Vec<_> = clients
             .into_iter()
             .flat_map(|(_, blocks)| blocks)
             .filter(|block| !block.is_skip())
