@@ -311,7 +311,9 @@ fn together(id: &str, _: &Path) -> Result<Case> {
     ensure!(edits > 0, "nobody edits");
     let mut program = Program { documents: agents, repeat: 1, timed, ..Program::default() };
     program.compare = vec![0];
-    let title = format!("{edits} edits of {agents} people, merged as they came");
+    let how =
+        if id.ends_with("-out-of-order") { "before what they rest on" } else { "as they came" };
+    let title = format!("{edits} edits of {agents} people, merged {how}");
     Ok(Case::new(id, title, Group::Together, program))
 }
 

@@ -13,7 +13,7 @@ mod crdt;
 mod keystroke;
 mod store;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use bench::worker;
 use clap::{Parser, Subcommand};
 use rows::Rows;
@@ -52,11 +52,15 @@ enum Bench {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    let mut wrong = Vec::new();
     let rows = match arguments.bench {
         Bench::Crdt(of) => {
-            let rows = match &of.from {
-                Some(path) => Rows::read(path)?,
-                None => crdt::run(&of)?,
+            let rows = if let Some(path) = &of.from {
+                Rows::read(path)?
+            } else {
+                let (rows, found) = crdt::run(&of)?;
+                wrong = found;
+                rows
             };
             if let Some(folder) = &of.plot {
                 plot::draw(&rows, folder)?;
@@ -76,5 +80,6 @@ fn main() -> Result<()> {
     if let Some(path) = arguments.json {
         rows.write(&path)?;
     }
+    ensure!(wrong.is_empty(), "wrong:\n  {}", wrong.join("\n  "));
     Ok(())
 }

@@ -32,8 +32,10 @@ pub(crate) const ALONE: [&str; 7] = [
     "clownschool",
 ];
 
-/// Names of the histories of several people.
-pub(crate) const TOGETHER: [&str; 2] = ["friendsforever-at-once", "clownschool-at-once"];
+/// Names of the histories of several people. In the last one, what others did comes person by person,
+/// so that a quarter of it comes before what it rests on and has to wait.
+pub(crate) const TOGETHER: [&str; 3] =
+    ["friendsforever-at-once", "clownschool-at-once", "clownschool-out-of-order"];
 
 /// One recorded history, in the positions of UTF-16.
 #[derive(Debug)]
@@ -57,7 +59,8 @@ pub struct Patch {
 
 #[derive(Deserialize)]
 struct Recorded {
-    #[serde(rename = "startContent")]
+    /// Histories of several people leave it out.
+    #[serde(rename = "startContent", default)]
     start: String,
     #[serde(rename = "endContent")]
     end: String,
@@ -163,7 +166,11 @@ pub(crate) fn ops(patch: Patch) -> impl Iterator<Item = Op> {
 /// Returns how many people made a history, and what their documents do: each edit on what its author
 /// knew then.
 pub(crate) fn together(name: &str) -> Result<(usize, Vec<Step>)> {
-    let file = format!("{}.concurrent.json.gz", name.trim_end_matches("-at-once"));
+    let (base, in_order) = match name.strip_suffix("-out-of-order") {
+        Some(base) => (base, false),
+        None => (name.trim_end_matches("-at-once"), true),
+    };
+    let file = format!("{base}.concurrent.json.gz");
     let txns = open(&file)?.txns;
     let agents = txns.iter().map(|txn| txn.agent + 1).max().unwrap_or_default();
     // What a transaction rests on, as how many of each agent's: these follow each other.
@@ -172,6 +179,13 @@ pub(crate) fn together(name: &str) -> Result<(usize, Vec<Step>)> {
     let mut messages: Vec<Vec<usize>> = vec![Vec::new(); agents];
     let mut known: Vec<Vec<usize>> = vec![vec![0; agents]; agents];
     let mut steps = Vec::new();
+    // Numbers rise with time: nothing rests on what has a higher one.
+    let apply = |steps: &mut Vec<Step>, agent: usize, mut arrived: Vec<usize>| {
+        if in_order {
+            arrived.sort_unstable();
+        }
+        steps.extend(arrived.into_iter().map(|message| Step::Apply(agent, vec![message])));
+    };
     for (number, txn) in txns.into_iter().enumerate() {
         let agent = txn.agent;
         let mut rest = vec![0; agents];
@@ -182,12 +196,12 @@ pub(crate) fn together(name: &str) -> Result<(usize, Vec<Step>)> {
             }
             rest[author] = rest[author].max(place + 1);
         }
+        let mut arrived = Vec::new();
         for other in (0..agents).filter(|&other| other != agent) {
-            for &message in &messages[other][known[agent][other]..rest[other]] {
-                steps.push(Step::Apply(agent, vec![message]));
-            }
+            arrived.extend(&messages[other][known[agent][other]..rest[other]]);
             known[agent][other] = rest[other];
         }
+        apply(&mut steps, agent, arrived);
         let patches = txn.patches.into_iter();
         let patches = patches.map(|(at, delete, insert)| Patch { at, delete, insert });
         steps.push(Step::Edit(agent, patches.flat_map(ops).collect()));
@@ -197,11 +211,9 @@ pub(crate) fn together(name: &str) -> Result<(usize, Vec<Step>)> {
     }
     // In the end everyone learns of everything.
     for agent in 0..agents {
-        for other in (0..agents).filter(|&other| other != agent) {
-            for &message in &messages[other][known[agent][other]..] {
-                steps.push(Step::Apply(agent, vec![message]));
-            }
-        }
+        let others = (0..agents).filter(|&other| other != agent);
+        let arrived = others.flat_map(|other| &messages[other][known[agent][other]..]);
+        apply(&mut steps, agent, arrived.copied().collect());
     }
     Ok((agents, steps))
 }
