@@ -10,6 +10,14 @@ use crate::rows::Rows;
 const START: &str = "<!-- figures -->\n";
 const END: &str = "<!-- end of figures -->";
 
+/// They stand beside the page, where `bench report` draws them.
+const DRAWINGS: &str = "\
+![Processor time of every case](figures/time.svg)
+![One edit as documents grow](figures/growth.svg)
+![Parsing](figures/parse.svg)
+![Heap](figures/heap.svg)
+";
+
 /// What is compared: ours first, then who speaks Yjs's format, then the others.
 const FIRST: &[(&str, &str)] = &[
     ("quire-v1", "quire"),
@@ -33,7 +41,7 @@ pub(crate) fn write(rows: &Rows, path: &Path) -> Result<()> {
 }
 
 fn tables(rows: &Rows) -> String {
-    let mut out = format!("\n{}\n", rows.machine);
+    let mut out = format!("\n{}\n\n{DRAWINGS}", rows.machine);
     worst(rows, &mut out);
     let mut section = |title: &str, measure, unit: &Unit, subjects: &[(&str, &str)]| {
         table(rows, title, measure, unit, subjects, &mut out);
