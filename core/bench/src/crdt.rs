@@ -28,8 +28,7 @@ pub(crate) struct Arguments {
     /// How often each subject runs a case; shorter ones run more often, long ones less.
     #[arg(long, default_value_t = 7)]
     rounds: u32,
-    /// After how many seconds a run is broken off. What it would have taken is then projected from
-    /// what was done, which is less than the truth where cost grows with the document.
+    /// After how many seconds a run is broken off; of its time is then known that it is longer.
     #[arg(long, default_value_t = 60.0)]
     patience: f64,
     /// Also counts instructions with valgrind; a figure without noise, in no hurry.
@@ -289,8 +288,8 @@ impl Bench<'_> {
     fn tell(&self, subject: &str, first: &Outcome, outcomes: &[Outcome], rows: &mut Rows) {
         let mut add = |measure, value, unit| rows.add(self.subject(subject), measure, value, unit);
         if first.done < 1.0 {
-            // At least so long: what is left costs no less.
-            add("time, projected", first.time_ms / first.done.max(1e-9), "ms");
+            // What it would have taken is not guessed: it is longer than this.
+            add("time, broken off", first.time_ms, "ms");
             return;
         }
         let first_only = std::slice::from_ref(first);

@@ -116,10 +116,10 @@ fn table(
     }
 }
 
-/// A figure, and whether it was measured, not projected.
+/// A figure, and whether it is whole: of a run that was broken off, the time until then.
 pub(crate) fn figure(rows: &Rows, id: &str, measure: &str, who: &str) -> Option<(f64, bool)> {
-    let projected = || Some((rows.get(id, &format!("{measure}, projected"), who)?, false));
-    rows.get(id, measure, who).map(|value| (value, true)).or_else(projected)
+    let broken_off = || Some((rows.get(id, &format!("{measure}, broken off"), who)?, false));
+    rows.get(id, measure, who).map(|value| (value, true)).or_else(broken_off)
 }
 
 /// Cases in the order in which they ran.
@@ -132,7 +132,8 @@ pub(crate) fn cases(rows: &Rows) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How many times as much the best peer takes, and who that is. The floor is no peer.
+/// How many times as much the best peer takes, and who that is; at least so much, where that was
+/// broken off. The floor is no peer.
 fn ratio<'a>(
     rows: &Rows,
     id: &str,

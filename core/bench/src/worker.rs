@@ -187,13 +187,13 @@ impl Job {
         if P::SPEAKS != Speaks::Nothing {
             self.encode_and_parse(&mut run.documents[program.result], &text, &mut outcome)?;
         }
-        if let (Some(worked), Some(parsed)) = (worked, &mut outcome.memory) {
-            *parsed = Memory {
+        if let Some(worked) = worked {
+            outcome.memory = Some(Memory {
                 allocations: worked.allocations,
                 allocated_bytes: worked.allocated_bytes,
                 peak_bytes: worked.peak_bytes,
-                ..*parsed
-            };
+                ..outcome.memory.unwrap_or_default()
+            });
         }
         Ok(outcome)
     }
@@ -218,7 +218,9 @@ impl Job {
         ensure!(P::with_state(1, &state)?.text()? == text, "what was parsed has another text");
         if self.counting.is_some() {
             let counters = self.start();
-            let parsed = P::with_state(u64::from(u32::MAX), &state)?;
+            let mut parsed = P::with_state(u64::from(u32::MAX), &state)?;
+            // Who reads lazily has read it then.
+            drop(parsed.text()?);
             let counted = self.since(counters).unwrap_or_default();
             drop(parsed);
             outcome.memory = Some(Memory {

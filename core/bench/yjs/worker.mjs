@@ -143,12 +143,15 @@ function run(mode) {
   outcome.encode_ms = often(() => (encoded = encodeState(result.doc)))
   outcome.state_bytes = encoded.byteLength
   outcome.parse_ms = often(() => withState(4294967295, encoded).text.toString())
+  // Enough copies that what else the heap does meanwhile does not show.
+  const copies = Math.max(1, Math.min(200, Math.ceil(4e6 / encoded.byteLength)))
   gc()
   const before = process.memoryUsage().heapUsed
-  const parsed = withState(4294967295, encoded)
+  const parsed = Array.from({ length: copies }, () => withState(4294967295, encoded))
   gc()
-  outcome.memory = { parsed_bytes: Math.max(0, process.memoryUsage().heapUsed - before) }
-  if (parsed.text.toString() !== text) throw new Error('what was parsed has another text')
+  const bytes = (process.memoryUsage().heapUsed - before) / copies
+  if (bytes > 0) outcome.memory = { parsed_bytes: Math.round(bytes) }
+  if (parsed[0].text.toString() !== text) throw new Error('what was parsed has another text')
   return outcome
 }
 
