@@ -59,7 +59,7 @@
 //! Kleppmann, *The Art of the Fugue* (2023) for what it does and does not keep together: a run typed forwards stays in
 //! one piece among concurrent ones, a run typed backwards need not.
 //!
-//! # Joining
+//! # Where a search begins
 //!
 //! A search passes all that others typed at the same spot at the same time. Two people who each type letter by letter
 //! at the front, or a thousand who each insert one item, would make it pass the same siblings again and again, the
