@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::doc::Doc;
-use crate::item::{Kind, NIL};
+use crate::structs::item::{Kind, NIL};
 
 impl Doc {
     /// Checks the document against its invariants.

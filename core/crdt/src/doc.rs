@@ -1,22 +1,31 @@
 //! A document: its state, and the doors by which changes come in and go out.
 
-use crate::apply::Pending;
-use crate::array::Array;
-use crate::content::TypeKind;
-use crate::decoder::{Decoder, DecoderV1, DecoderV2};
-use crate::encoder::{Encoder, EncoderV1, EncoderV2};
+pub(crate) mod apply;
+pub(crate) mod copy;
+pub(crate) mod event;
+pub(crate) mod filter;
+pub(crate) mod json;
+pub(crate) mod subdocs;
+pub(crate) mod transaction;
+pub(crate) mod tree;
+
+use crate::doc::apply::Pending;
+use crate::doc::event::Observers;
+use crate::doc::filter::Filter;
+use crate::doc::transaction::{Commit, Transaction};
+use crate::encoding::content::TypeKind;
+use crate::encoding::decoder::{Decoder, DecoderV1, DecoderV2};
+use crate::encoding::encoder::{Encoder, EncoderV1, EncoderV2};
 use crate::error::Error;
-use crate::event::Observers;
-use crate::filter::Filter;
+use crate::history::undo::{Origin, Steps};
 use crate::id::{ClientId, StateVector};
-use crate::map::Map;
-use crate::place::Passed;
 use crate::structs::Structs;
-use crate::text::Text;
-use crate::transaction::{Commit, Transaction};
-use crate::undo::{Origin, Steps};
+use crate::structs::place::Passed;
+use crate::types::array::Array;
+use crate::types::map::Map;
+use crate::types::text::Text;
+use crate::types::xml::Xml;
 use crate::update::{diff_own, merge_own, merge_v1, own_to_v1};
-use crate::xml::Xml;
 
 /// How a document behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,85 +36,41 @@
 //! - *Merging 64 updates or more at once* in which collected and other structs of one clock meet depends on how the
 //!   JavaScript engine sorts; here the first update that has a unit gives it.
 //!
-//! Pure: no clock, no randomness, no I/O, no threads. The modules are in reading order: up to `integrate` each
-//! uses only those above it; the document, its transactions and the shared types below need each other.
+//! Pure: no clock, no randomness, no I/O, no threads. The modules are in reading order, each uses only those above it;
+//! but the document with its transactions, the shared types and what is kept of the past need each other.
 
 mod error;
 mod id;
 
-mod subdoc;
-
-mod content;
-
-mod block;
-mod delete_set;
-
-mod encoder;
-
-mod decoder;
+mod encoding;
 
 pub mod update;
 
-mod clocks;
-mod item;
-mod order;
-mod run;
-
-mod changes;
-
 mod structs;
 
-mod delete;
-mod join;
-mod write;
-
-mod place;
-
-mod integrate;
-
-mod apply;
-mod delta;
-
-mod anchor;
-mod array;
-mod authors;
-mod check;
-mod copy;
 mod doc;
-mod event;
-mod filter;
-mod formats;
-mod json;
-mod map;
-mod moments;
-mod redo;
-mod shallow;
-mod snapshot;
-mod subdocs;
-mod text;
-mod transaction;
-mod tree;
-mod undo;
-mod value;
-mod xml;
+mod history;
+mod types;
 
-pub use anchor::{Anchor, Assoc};
-pub use array::Array;
-pub use authors::{Authors, Run};
-pub use delta::{Delta, Inserted, TextChange};
+mod check;
+
+pub use doc::event::{Event, KeyChange, Observer, PathStep};
+pub use doc::filter::Candidate;
+pub use doc::subdocs::Subdocs;
+pub use doc::transaction::{Commit, Transaction};
 pub use doc::{Doc, Options, Waiting};
+pub use encoding::subdoc::Subdoc;
 pub use error::Error;
-pub use event::{Event, KeyChange, Observer, PathStep};
-pub use filter::Candidate;
+pub use history::authors::{Authors, Run};
+pub use history::snapshot::{Change, Snapshot};
+pub use history::undo::{Direction, Origin, UndoEvent, UndoManager, UndoOptions};
 pub use id::{ClientId, StateVector};
 pub use lib0::Any;
 pub use lib0::any::Object;
-pub use map::Map;
-pub use snapshot::{Change, Snapshot};
-pub use subdoc::Subdoc;
-pub use subdocs::Subdocs;
-pub use text::Text;
-pub use transaction::{Commit, Transaction};
-pub use undo::{Direction, Origin, UndoEvent, UndoManager, UndoOptions};
-pub use value::{New, Shared, Value};
-pub use xml::Xml;
+pub use types::anchor::{Anchor, Assoc};
+pub use types::array::Array;
+pub use types::delta::{Delta, Inserted, TextChange};
+pub use types::map::Map;
+pub use types::text::Text;
+pub use types::value::{New, Shared, Value};
+pub use types::xml::Xml;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Cutting and joining follow Yjs exactly, since what is joined decides what an update looks like. They, and deleting and
-//! writing, have files of their own: [`delete`](crate::delete), [`join`](crate::join), [`write`](crate::write).
+//! writing, have files of their own: [`delete`](crate::structs::delete), [`join`](crate::structs::join), [`write`](crate::structs::write).
 //!
 //! What makes it fast:
 //!
@@ -24,21 +24,36 @@
 //!   one client wrote at the first reading, and builds its order when all is linked.
 //! - Texts and tombstones, nearly all there is, go between bytes and arena in their fields, both ways.
 
+pub(crate) mod clocks;
+pub(crate) mod item;
+pub(crate) mod order;
+pub(crate) mod run;
+
+pub(crate) mod changes;
+
+pub(crate) mod delete;
+pub(crate) mod join;
+pub(crate) mod write;
+
+pub(crate) mod place;
+
+pub(crate) mod integrate;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use lib0::{Any, utf16};
 
-use crate::block::{Block, BlockKind, ItemBlock, Parent};
-use crate::changes::{Changes, SubdocChange};
-use crate::clocks::{Clocks, Place};
-use crate::content::{Content, TypeKind};
+use crate::encoding::block::{Block, BlockKind, ItemBlock, Parent};
+use crate::encoding::content::{Content, TypeKind};
+use crate::encoding::subdoc::Subdoc;
 use crate::id::{ClientId, Id};
-use crate::item::{Item, Items, Kind, NIL, Ref};
-use crate::order::{Nodes, Order};
-use crate::run::TextRun;
-use crate::subdoc::Subdoc;
+use crate::structs::changes::{Changes, SubdocChange};
+use crate::structs::clocks::{Clocks, Place};
+use crate::structs::item::{Item, Items, Kind, NIL, Ref};
+use crate::structs::order::{Nodes, Order};
+use crate::structs::run::TextRun;
 
 /// What one client made.
 #[derive(Debug, Clone)]

@@ -9,10 +9,10 @@ use std::cmp::Ordering;
 
 use lib0::{ReadError, write_var_u64};
 
-use crate::block::{Block, BlockKind};
-use crate::decoder::{DecoderV1, DecoderV2, Update};
-use crate::delete_set::DeleteSet;
-use crate::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
+use crate::encoding::block::{Block, BlockKind};
+use crate::encoding::decoder::{DecoderV1, DecoderV2, Update};
+use crate::encoding::delete_set::DeleteSet;
+use crate::encoding::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
 use crate::id::{ClientId, StateVector};
 

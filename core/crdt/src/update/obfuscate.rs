@@ -12,12 +12,12 @@ use lib0::Any;
 use lib0::any::Object;
 
 use super::write;
-use crate::block::BlockKind;
-use crate::content::{Content, TypeKind};
-use crate::decoder::{DecoderV1, DecoderV2, Update};
-use crate::encoder::{Encoder, EncoderV1, EncoderV2};
+use crate::encoding::block::BlockKind;
+use crate::encoding::content::{Content, TypeKind};
+use crate::encoding::decoder::{DecoderV1, DecoderV2, Update};
+use crate::encoding::encoder::{Encoder, EncoderV1, EncoderV2};
+use crate::encoding::subdoc::Subdoc;
 use crate::error::Error;
-use crate::subdoc::Subdoc;
 
 /// What is taken out beside texts, values and keys of maps; everything, if nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

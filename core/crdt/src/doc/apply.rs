@@ -1,0 +1,620 @@
+//! Applies updates: everything that can be integrated now, and the rest kept until what it waits for arrives.
+//!
+//! Clients are taken from the highest id down; an item whose origin or parent is further on in the same update goes on a
+//! stack until that is done. What depends on units that are not here is kept as one update of the second format, beside
+//! the clocks it waits for, and tried again when one of them is passed. Deletions of unknown units wait likewise.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::encoding::block::{Block, BlockKind, Parent, Piece, Plain};
+use crate::encoding::content::Content;
+use crate::encoding::decoder::{Checked, Decoder, DecoderV2, walk};
+use crate::encoding::delete_set::DeleteSet;
+use crate::encoding::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
+use crate::error::Error;
+use crate::id::{ClientId, Id};
+use crate::structs::Structs;
+use crate::structs::clocks::Place;
+use crate::structs::item::{Kind, NIL, Ref};
+use crate::structs::place::{Passed, Spot};
+use crate::update::merge_own;
+
+/// What waits for something that has not arrived.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pending {
+    /// Structs that wait, as an update of the second format, and per client a clock that must be passed first.
+    pub(crate) structs: Option<(BTreeMap<ClientId, u32>, Vec<u8>)>,
+    /// Deletions of unknown units, as an update of the second format.
+    pub(crate) deletes: Option<Vec<u8>>,
+}
+
+impl Pending {
+    /// Size in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.structs.as_ref().map_or(0, |(_, structs)| structs.len())
+            + self.deletes.as_ref().map_or(0, Vec::len)
+    }
+}
+
+/// One client's blocks of an update, taken one after the other.
+struct Queue<'a> {
+    client: ClientId,
+    blocks: std::vec::IntoIter<Block<'a>>,
+}
+
+/// Blocks that an empty document takes one by one; more are ordered when all are here.
+pub(crate) const FEW: usize = if cfg!(test) { 4 } else { 64 };
+
+/// What has to wait: per client the clock that must be passed first, and the structs as an update.
+type Rest = (BTreeMap<ClientId, u32>, Vec<u8>);
+
+/// What an item stands beside, once everything it needs is here.
+enum Needs {
+    /// Units of this client are missing.
+    Missing(ClientId),
+    /// It can be integrated.
+    Nothing,
+}
+
+impl Structs {
+    /// Takes what one client wrote into a document in which nothing is yet, and reads it only once, as such a document
+    /// can be put back if it turns out that something is wrong or waits. Returns whether all is in; else nothing is.
+    pub(crate) fn load<'a, D: Decoder<'a>>(
+        &mut self,
+        passed: &mut Passed,
+        bytes: &'a [u8],
+        budget: u64,
+    ) -> bool {
+        let Ok(mut decoder) = D::open(bytes) else { return false };
+        let mut ahead = decoder.clone();
+        let (clients, structs) = (ahead.rest().var_u64(), ahead.rest().var_u64());
+        let (Ok(1), Ok(structs)) = (clients, structs) else { return false };
+        let empty = self.clone();
+        // No more than the bytes can hold, but for the runs of the second format.
+        self.items.reserve(usize::try_from(structs).unwrap_or(usize::MAX).min(bytes.len() / 4));
+        self.unordered = Some(Vec::new());
+        let read = walk(&mut decoder, budget, |piece| self.take_piece(passed, piece).is_none());
+        self.order_all();
+        let is_whole = read.is_ok_and(|deletes| self.apply_deletes(&deletes).is_none());
+        if !is_whole {
+            *self = empty;
+            *passed = Passed::default();
+        }
+        is_whole
+    }
+
+    /// Applies an update that was read and checked; merges into `pending` what has to wait.
+    pub(crate) fn apply<'a, D: Decoder<'a>>(
+        &mut self,
+        passed: &mut Passed,
+        pending: &mut Pending,
+        mut update: Checked<'a, D>,
+    ) -> Result<(), Error> {
+        let deletes = std::mem::take(&mut update.deletes);
+        let rest = self.integrate_all(passed, update);
+        let mut retry = false;
+        match (&mut pending.structs, rest) {
+            (Some((missing, waiting)), rest) => {
+                retry = missing.iter().any(|(&client, &clock)| clock < self.next(client));
+                if let Some((more_missing, more)) = rest {
+                    for (client, clock) in more_missing {
+                        let known = missing.entry(client).or_insert(clock);
+                        *known = (*known).min(clock);
+                    }
+                    *waiting = merge_own(&[waiting, &more])?;
+                }
+            }
+            (empty, rest) => *empty = rest,
+        }
+        let rest = self.apply_deletes(&deletes);
+        let older = match &pending.deletes {
+            Some(waiting) => {
+                self.apply_deletes(&Checked::<DecoderV2<'_>>::read_own(waiting)?.deletes)
+            }
+            None => None,
+        };
+        pending.deletes = match (rest, older) {
+            (Some(new), Some(old)) => Some(merge_own(&[&new, &old])?),
+            (new, old) => new.or(old),
+        };
+        if retry && let Some((_, waiting)) = pending.structs.take() {
+            self.apply(passed, pending, Checked::<DecoderV2<'_>>::read_own(&waiting)?)?;
+        }
+        Ok(())
+    }
+
+    /// Integrates what can be; returns what can't, with the clocks it waits for.
+    fn integrate_all<'a, D: Decoder<'a>>(
+        &mut self,
+        passed: &mut Passed,
+        mut update: Checked<'a, D>,
+    ) -> Option<Rest> {
+        let loads = update.count > FEW && self.items.len() == 0;
+        if loads {
+            self.items.reserve(update.count);
+            self.unordered = Some(Vec::new());
+        }
+        let mut stuck = None;
+        if update.is_descending {
+            while let Some(piece) = update.next_piece() {
+                stuck = self.take_piece(passed, piece);
+                if stuck.is_some() {
+                    break;
+                }
+            }
+        }
+        let rest = if update.is_descending && stuck.is_none() {
+            None
+        } else {
+            self.integrate_queued(passed, stuck, update)
+        };
+        if loads {
+            self.order_all();
+        }
+        rest
+    }
+
+    /// Integrates a struct if everything it needs is here; else gives it back.
+    #[inline]
+    fn take_piece<'a>(&mut self, passed: &mut Passed, piece: Piece<'a>) -> Option<Block<'a>> {
+        let block = match piece {
+            Piece::Plain(plain) => {
+                if self.integrate_plain(passed, &plain) {
+                    return None;
+                }
+                plain.into_block()
+            }
+            Piece::Block(block) => block,
+        };
+        self.take(passed, block)
+    }
+
+    /// Integrates a block if everything it needs is here; else gives it back.
+    fn take<'a>(&mut self, passed: &mut Passed, block: Block<'a>) -> Option<Block<'a>> {
+        if block.is_skip() {
+            return None;
+        }
+        let known = self.next(block.client);
+        if block.clock > known || !matches!(self.needs(&block), Needs::Nothing) {
+            return Some(block);
+        }
+        // Even what is known waits for its neighbors, as in Yjs: a collected block may have come first.
+        if block.end() <= known {
+            self.cut_beside(&block);
+        } else {
+            self.integrate_block(passed, block, known);
+        }
+        None
+    }
+
+    /// Integrates blocks that may stand before what they need, the first (`stuck`) among them.
+    fn integrate_queued<'a>(
+        &mut self,
+        passed: &mut Passed,
+        stuck: Option<Block<'a>>,
+        blocks: impl Iterator<Item = Block<'a>>,
+    ) -> Option<Rest> {
+        let mut clients: Vec<(ClientId, Vec<Block<'a>>)> = Vec::new();
+        for block in blocks {
+            match clients.last_mut() {
+                Some((client, blocks)) if *client == block.client => blocks.push(block),
+                _ => clients.push((block.client, vec![block])),
+            }
+        }
+        let mut queues: Vec<Queue<'_>> = clients
+            .into_iter()
+            .map(|(client, blocks)| Queue { client, blocks: blocks.into_iter() })
+            .collect();
+        // Taken from the end: the highest client first, as others' items tend to go behind its.
+        queues.sort_by_key(|queue| queue.client);
+        let find = |queues: &Vec<Queue<'_>>, client: ClientId| {
+            queues.binary_search_by_key(&client, |queue| queue.client).ok()
+        };
+        let mut current = queues.len();
+        let mut missing: BTreeMap<ClientId, u32> = BTreeMap::new();
+        let mut rest: BTreeMap<ClientId, Vec<Block<'_>>> = BTreeMap::new();
+        let mut stack: Vec<Block<'_>> = Vec::from_iter(stuck);
+        loop {
+            let head = if let Some(block) = stack.pop() {
+                block
+            } else {
+                // Go on with the current client, else with the next lower one that has blocks.
+                let next = loop {
+                    if let Some(queue) = queues.get_mut(current)
+                        && let Some(block) = queue.blocks.next()
+                    {
+                        break Some(block);
+                    }
+                    if current == 0 {
+                        break None;
+                    }
+                    current -= 1;
+                };
+                let Some(block) = next else { break };
+                block
+            };
+            if head.is_skip()
+                || head.as_plain().is_some_and(|plain| self.integrate_plain(passed, &plain))
+            {
+                continue;
+            }
+            let known = self.next(head.client);
+            let blocked = if head.clock > known {
+                Some((head.client, head.clock - 1))
+            } else {
+                // Even what is known waits for its neighbors, as in Yjs: a collected block may have come first.
+                match self.needs(&head) {
+                    Needs::Nothing if head.end() <= known => {
+                        self.cut_beside(&head);
+                        continue;
+                    }
+                    Needs::Nothing => {
+                        self.integrate_block(passed, head, known);
+                        continue;
+                    }
+                    Needs::Missing(client) => {
+                        let next =
+                            find(&queues, client).and_then(|queue| queues[queue].blocks.next());
+                        if let Some(needed) = next {
+                            stack.push(head);
+                            stack.push(needed);
+                            continue;
+                        }
+                        Some((client, self.next(client)))
+                    }
+                }
+            };
+            if let Some((client, clock)) = blocked {
+                let entry = missing.entry(client).or_insert(clock);
+                *entry = (*entry).min(clock);
+                // Nothing on the stack can be done, nor anything that follows in these clients.
+                stack.push(head);
+                let mut stuck: BTreeMap<ClientId, Vec<Block<'_>>> = BTreeMap::new();
+                for block in stack.drain(..) {
+                    stuck.entry(block.client).or_default().push(block);
+                }
+                for (client, mut blocks) in stuck {
+                    if let Some(queue) = find(&queues, client) {
+                        blocks.extend(queues[queue].blocks.by_ref());
+                    }
+                    rest.entry(client).or_default().extend(blocks);
+                }
+            }
+        }
+        if rest.is_empty() {
+            return None;
+        }
+        let mut encoder = EncoderV2::default();
+        lib0::write_var_u64(encoder.rest(), rest.len() as u64);
+        for (client, blocks) in rest.iter().rev() {
+            lib0::write_var_u64(encoder.rest(), blocks.len() as u64);
+            encoder.client(*client);
+            lib0::write_var_u64(encoder.rest(), u64::from(blocks[0].clock));
+            for block in blocks {
+                write_block(&mut encoder, block, 0);
+            }
+        }
+        write_deletes(&mut encoder, &DeleteSet::default());
+        Some((missing, encoder.finish()))
+    }
+
+    /// Looks whether everything that a block refers to is here.
+    fn needs(&self, block: &Block<'_>) -> Needs {
+        let BlockKind::Item(item) = &block.kind else { return Needs::Nothing };
+        let parent = match item.parent {
+            Some(Parent::Item(id)) => Some(id),
+            _ => None,
+        };
+        [item.origin, item.right_origin, parent]
+            .into_iter()
+            .flatten()
+            .find(|id| id.client != block.client && id.clock >= self.next(id.client))
+            .map_or(Needs::Nothing, |id| Needs::Missing(id.client))
+    }
+
+    /// Cuts at the neighbors of a block that is here already, as Yjs does before it looks whether it is. What an undo
+    /// has copied is not joined again, so that this shows in later updates.
+    fn cut_beside(&mut self, block: &Block<'_>) {
+        let BlockKind::Item(item) = &block.kind else { return };
+        let known = |structs: &Self, id: Id| {
+            let slot = structs.slot(id.client)?;
+            (id.clock < structs.client(slot).next).then_some(Ref { slot, clock: id.clock })
+        };
+        let origin = item.origin.map(|id| known(self, id));
+        let right_origin = item.right_origin.map(|id| known(self, id));
+        if origin == Some(None) || right_origin == Some(None) {
+            return;
+        }
+        if let Some(Some(unit)) = origin {
+            self.clean_end(unit);
+        }
+        if let Some(Some(unit)) = right_origin {
+            self.clean_start(unit);
+        }
+    }
+
+    /// Integrates a text or tombstone of a list, if it comes next of its client and what it refers to is here and not
+    /// collected. Returns whether that is so; else nothing is done, and it takes the way of all blocks.
+    fn integrate_plain(&mut self, passed: &mut Passed, plain: &Plain<'_>) -> bool {
+        let Some(slot) = self.slot_near(plain.client) else { return false };
+        if self.client(slot).next != plain.clock {
+            return false;
+        }
+        let known = |structs: &mut Self, id: Option<Id>| match id {
+            None => Some(Ref::NONE),
+            // That it lies before was checked when it was read.
+            Some(id) if id.client == plain.client => Some(Ref { slot, clock: id.clock }),
+            Some(id) => {
+                let slot = structs.slot_near(id.client)?;
+                (id.clock < structs.client(slot).next).then_some(Ref { slot, clock: id.clock })
+            }
+        };
+        let Some(origin) = known(self, plain.origin) else { return false };
+        let Some(right_origin) = known(self, plain.right_origin) else { return false };
+        let mut left = if origin.is_none() {
+            NIL
+        } else if origin == (Ref { slot, clock: plain.clock.wrapping_sub(1) }) {
+            self.client(slot).clocks.last().map_or(NIL, |last| self.client(slot).clocks.get(last))
+        } else {
+            self.clean_end(origin)
+        };
+        let mut right = NIL;
+        if !right_origin.is_none() {
+            // What stood to the right mostly still does.
+            right = if left == NIL { NIL } else { self.items[left].right };
+            if right == NIL || self.items[right].first_ref() != right_origin {
+                right = self.clean_start(right_origin);
+                left = self.left_after_cut(left, origin);
+            }
+        }
+        let beside = &self.items[if left == NIL { right } else { left }];
+        let (parent, key) = (beside.parent, beside.key);
+        let is_gc = |handle: u32| handle != NIL && self.items[handle].kind == Kind::Gc;
+        if is_gc(left) || is_gc(right) {
+            return false;
+        }
+        let content = match &plain.text {
+            Some(text) => Content::String(Cow::Borrowed(text), plain.len),
+            None => Content::Deleted(plain.len),
+        };
+        let spot = Spot { parent, key, left, right, origin, right_origin };
+        self.integrate(passed, Ref { slot, clock: plain.clock }, spot, plain.len, content, true);
+        true
+    }
+
+    /// The left neighbor, once its right one was cut off at its start. That cuts the left one only where an update says
+    /// that its right neighbor stood further left, in the same item; no editing makes such a one.
+    fn left_after_cut(&self, left: u32, origin: Ref) -> u32 {
+        let is_cut = left != NIL && {
+            let item = &self.items[left];
+            item.kind != Kind::Gc && item.last_ref() != origin
+        };
+        if is_cut { self.find(origin) } else { left }
+    }
+
+    /// Integrates a block of which the units below `known` are here already.
+    fn integrate_block(&mut self, passed: &mut Passed, block: Block<'_>, known: u32) {
+        let slot = self.slot_or_add(block.client);
+        let offset = known - block.clock;
+        let (clock, len) = (block.clock + offset, block.len - offset);
+        let BlockKind::Item(item) = block.kind else {
+            self.push_gc(slot, clock, len);
+            return;
+        };
+        let own = block.client;
+        let to_ref = |structs: &Self, id: Id| {
+            let slot = if id.client == own { Some(slot) } else { structs.slot(id.client) };
+            Ref { slot: slot.unwrap_or(NIL), clock: id.clock }
+        };
+        let mut spot = Spot {
+            parent: NIL,
+            key: NIL,
+            left: NIL,
+            right: NIL,
+            origin: Ref::NONE,
+            right_origin: Ref::NONE,
+        };
+        if let Some(id) = item.origin {
+            spot.origin = to_ref(self, id);
+            spot.left = self.clean_end(spot.origin);
+        }
+        if let Some(id) = item.right_origin {
+            spot.right_origin = to_ref(self, id);
+            spot.right = self.clean_start(spot.right_origin);
+            spot.left = self.left_after_cut(spot.left, spot.origin);
+        }
+        let is_gc =
+            |structs: &Self, handle: u32| handle != NIL && structs.items[handle].kind == Kind::Gc;
+        if is_gc(self, spot.left) || is_gc(self, spot.right) {
+            self.push_gc(slot, clock, len);
+            return;
+        }
+        match &item.parent {
+            None => {
+                let beside = if spot.left == NIL { spot.right } else { spot.left };
+                if beside != NIL {
+                    spot.parent = self.items[beside].parent;
+                    spot.key = self.items[beside].key;
+                }
+            }
+            Some(parent) => {
+                match parent {
+                    Parent::Root(name) => spot.parent = self.root(name),
+                    Parent::Item(id) => {
+                        let holder = &self.items[self.find(to_ref(self, *id))];
+                        if holder.kind == Kind::Type {
+                            spot.parent = holder.content;
+                        }
+                    }
+                }
+                if let Some(key) = &item.key {
+                    spot.key = self.key_number(key);
+                }
+            }
+        }
+        if offset > 0 {
+            spot.origin = Ref { slot, clock: clock - 1 };
+            spot.left = self.clean_end(spot.origin);
+            // The known part says where the item is, whatever this update says.
+            let known = &self.items[spot.left];
+            if known.kind != Kind::Gc {
+                (spot.parent, spot.key) = (known.parent, known.key);
+            }
+        }
+        if spot.parent == NIL || is_gc(self, spot.left) {
+            self.push_gc(slot, clock, len);
+            return;
+        }
+        self.integrate(passed, Ref { slot, clock }, spot, len, item.content.tail(offset), true);
+    }
+
+    /// Deletes what is known of a delete set; returns the rest as an update of the second format.
+    fn apply_deletes(&mut self, deletes: &DeleteSet) -> Option<Vec<u8>> {
+        let mut unknown = DeleteSet::default();
+        for (client, ranges) in deletes.iter() {
+            let slot = self.slot(client).filter(|&slot| self.client(slot).next > 0);
+            let known = slot.map_or(0, |slot| self.client(slot).next);
+            let mut place = Place::default();
+            for range in ranges {
+                if range.end() > known {
+                    let from = range.clock.max(known);
+                    unknown.add(client, from, range.end() - from);
+                }
+                if range.clock < known
+                    && let Some(slot) = slot
+                {
+                    place = self.delete_range(slot, place, range.clock, range.end().min(known));
+                }
+            }
+        }
+        if unknown.is_empty() {
+            return None;
+        }
+        unknown.make_writable();
+        let mut encoder = EncoderV2::default();
+        lib0::write_var_u64(encoder.rest(), 0);
+        write_deletes(&mut encoder, &unknown);
+        Some(encoder.finish())
+    }
+
+    /// Deletes the known units from `clock` up to `end`, which begin at a place or not far behind it; returns where they
+    /// end.
+    fn delete_range(&mut self, slot: u32, near: Place, clock: u32, end: u32) -> Place {
+        let mut place = self.client(slot).clocks.find_from(near, clock);
+        loop {
+            let mut handle = self.client(slot).clocks.get(place);
+            let (start, stop) = (self.items[handle].clock, self.items[handle].end());
+            if !self.items[handle].deleted {
+                if start < clock {
+                    handle = self.split(handle, clock - start);
+                    place = self.client(slot).clocks.find(clock);
+                }
+                if end < stop {
+                    self.split(handle, end - clock.max(start));
+                }
+                self.delete(handle);
+            }
+            match self.client(slot).clocks.next(place) {
+                Some(next) if stop < end => place = next,
+                _ => return place,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::encoding::block::{Block, BlockKind};
+    use crate::encoding::delete_set::DeleteSet;
+    use crate::encoding::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
+    use crate::{ClientId, Doc, Options};
+
+    /// Collected units, each a struct of its own: a few bytes whatever their number.
+    fn singles(client: u64, from: u32, count: u32) -> Vec<u8> {
+        let client = ClientId::new(client).unwrap();
+        let mut encoder = EncoderV2::default();
+        lib0::write_var_u64(encoder.rest(), 1);
+        lib0::write_var_u64(encoder.rest(), u64::from(count));
+        encoder.client(client);
+        lib0::write_var_u64(encoder.rest(), u64::from(from));
+        for clock in from..from + count {
+            write_block(&mut encoder, &Block { client, clock, len: 1, kind: BlockKind::Gc }, 0);
+        }
+        write_deletes(&mut encoder, &DeleteSet::default());
+        encoder.finish()
+    }
+
+    /// A text that one client typed, cut and deleted in; as it is, and in both formats.
+    fn edited() -> (String, [Vec<u8>; 2]) {
+        let mut doc = Doc::new(ClientId::new(300).unwrap(), Options::default());
+        let text = doc.text("text");
+        for (at, piece) in [(0, "some text"), (4, "thing of a"), (0, "😀"), (9, "é")] {
+            let mut transaction = doc.transact();
+            text.insert(&mut transaction, at, piece).unwrap();
+            text.delete(&mut transaction, at / 2, 1 + at % 2).unwrap();
+            transaction.commit();
+        }
+        (text.read(&doc), [doc.state_v1(), doc.state_v2()])
+    }
+
+    fn apply(doc: &mut Doc, update: &[u8], is_second: bool) -> bool {
+        if is_second { doc.apply_v2(update).is_ok() } else { doc.apply_v1(update).is_ok() }
+    }
+
+    #[test]
+    fn an_empty_document_is_put_back_where_an_update_turns_out_wrong() {
+        let (shown, updates) = edited();
+        for (update, is_second) in updates.iter().zip([false, true]) {
+            let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+            let text = doc.text("text");
+            for end in 0..update.len() {
+                assert!(!apply(&mut doc, &update[..end], is_second), "the first {end} bytes");
+                assert!(doc.structs() == 0 && doc.state_vector().is_empty());
+            }
+            assert!(apply(&mut doc, update, is_second));
+            assert_eq!([doc.state_v1(), doc.state_v2()], updates);
+            assert_eq!(text.read(&doc), shown);
+        }
+    }
+
+    #[test]
+    fn an_empty_document_takes_what_it_can_of_an_update_that_waits() {
+        let (_, updates) = edited();
+        let v1 = &updates[0];
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        let than = [(ClientId::new(300).unwrap(), 3)].into_iter().collect();
+        doc.apply_v1(v1).unwrap();
+        let rest = doc.diff_v1(&than);
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        doc.apply_v1(&rest).unwrap();
+        assert_eq!(doc.structs(), 0);
+        assert_eq!(doc.waiting().unwrap().missing, [(ClientId::new(300).unwrap(), 2)]);
+        doc.apply_v1(v1).unwrap();
+        assert_eq!(doc.waiting(), None);
+        assert_eq!([doc.state_v1(), doc.state_v2()], updates);
+    }
+
+    #[test]
+    fn more_structs_may_wait_than_one_update_may_have() {
+        const COUNT: u32 = 530_000;
+        let updates = [singles(7, 1, COUNT), singles(8, 1, COUNT)];
+        assert!(updates.iter().all(|update| update.len() < 100));
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        for update in &updates {
+            doc.apply_v2(update).unwrap();
+        }
+        let waiting = doc.waiting().unwrap();
+        assert_eq!(waiting.missing.len(), 2);
+        let saved = doc.state_v2();
+        assert!(Doc::new(doc.client(), Options::default()).apply_v2(&saved).is_err());
+        let mut doc = Doc::new(doc.client(), Options::default());
+        doc.apply_own_v2(&saved).unwrap();
+        assert_eq!(doc.waiting(), Some(waiting));
+        for client in [7, 8] {
+            doc.apply_v2(&singles(client, 0, 1)).unwrap();
+        }
+        assert_eq!(doc.waiting(), None);
+        assert_eq!(doc.state_vector().get(ClientId::new(8).unwrap()), COUNT + 1);
+    }
+}

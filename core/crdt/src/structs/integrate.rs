@@ -1,0 +1,108 @@
+//! Puts an item in its place, which [`place`](crate::structs::place) finds.
+//!
+//! An item that continues its left neighbor is joined to it at once. Yjs does that when the transaction ends, with the
+//! same result, since it then tries every new item.
+
+use crate::encoding::content::Content;
+use crate::structs::Structs;
+use crate::structs::item::{Item, Kind, NIL, Ref};
+use crate::structs::place::{Passed, Spot};
+
+impl Structs {
+    /// Adds an item of `len` units whose origins are known, at the end of its client; returns its handle.
+    /// `join`: it may become part of its left neighbor at once.
+    pub(crate) fn integrate(
+        &mut self,
+        passed: &mut Passed,
+        at: Ref,
+        spot: Spot,
+        len: u32,
+        content: Content<'_>,
+        join: bool,
+    ) -> u32 {
+        let Spot { parent, key, mut left, right, origin, right_origin } = spot;
+        let between = if left == NIL {
+            right == NIL || self.items[right].left != NIL
+        } else {
+            self.items[left].right != right
+        };
+        let client = self.client(at.slot).id;
+        if between {
+            left = self.find_left(passed, client, &spot);
+        }
+        self.changes.mark(parent, key);
+        let kind = Kind::of(&content);
+        if join
+            && left != NIL
+            && key == NIL
+            && matches!(kind, Kind::String | Kind::Any | Kind::Json)
+        {
+            let neighbor = &self.items[left];
+            let continues = neighbor.slot == at.slot
+                && neighbor.end() == at.clock
+                && neighbor.kind == kind
+                && !neighbor.deleted
+                && !neighbor.redone
+                // What is kept for an undo would keep what is joined to it, even if that is deleted at once.
+                && !neighbor.keep
+                && origin == neighbor.last_ref()
+                && right_origin == neighbor.right_origin;
+            if continues {
+                let expected = neighbor.content + neighbor.len;
+                let start = self.add_content(at.slot, content);
+                if start == expected {
+                    self.extend(left, len);
+                    return left;
+                }
+                passed.note(client, at, &spot, between);
+                return self.add(at, Spot { left, ..spot }, len, kind, start);
+            }
+        }
+        passed.note(client, at, &spot, between);
+        let content = self.add_content(at.slot, content);
+        self.add(at, Spot { left, ..spot }, len, kind, content)
+    }
+
+    fn add(&mut self, at: Ref, spot: Spot, len: u32, kind: Kind, content: u32) -> u32 {
+        let Spot { parent, key, left, origin, right_origin, right: _ } = spot;
+        let handle = self.items.add(Item {
+            clock: at.clock,
+            len,
+            slot: at.slot,
+            left,
+            right: NIL,
+            origin,
+            right_origin,
+            parent,
+            key,
+            content,
+            leaf: NIL,
+            kind,
+            deleted: kind == Kind::Deleted,
+            keep: false,
+            redone: false,
+        });
+        self.link(handle);
+        let is_last = self.items[handle].right == NIL;
+        if key != NIL && is_last && left != NIL {
+            // What was the key's value is so no more.
+            self.delete(left);
+        }
+        self.push(handle, at, len);
+        match kind {
+            // It is collected, and tried with its neighbors as every new item is.
+            Kind::Deleted => self.changes.delete_settled(at.slot, at.clock, len),
+            Kind::Type => self.types[content as usize].item = handle,
+            Kind::Doc => self.note_subdoc(handle),
+            Kind::Format => {
+                self.types[parent as usize].has_marks = true;
+                self.types[parent as usize].has_formats = true;
+            }
+            _ => {}
+        }
+        if self.is_type_deleted(parent) || (key != NIL && !is_last) {
+            self.delete(handle);
+        }
+        handle
+    }
+}

@@ -1,0 +1,173 @@
+//! Closes a transaction: what it deleted is collected, and what belongs together becomes one item again.
+//!
+//! The order is Yjs's, since it decides what joins: the deleted ranges with what is around them, backwards; each
+//! client's new items, backwards; the cuts, last to first, each with its right neighbor and then its left one.
+//! Nearly always there is one range or one new item, and nothing joins: that costs one look-up and two comparisons.
+
+use crate::structs::clocks::Place;
+use crate::structs::item::{Kind, NIL, Ref};
+use crate::structs::{Structs, handle_of};
+
+impl Structs {
+    /// Collects (if `gc`) what was deleted and joins what belongs together.
+    pub(crate) fn finish(&mut self, gc: bool) {
+        match *self.changes.deletes.as_slice() {
+            _ if !self.changes.loose => {}
+            [] => {}
+            [(slot, range)] => {
+                let last = if gc {
+                    self.collect(slot, range.clock, range.end())
+                } else {
+                    self.client(slot).clocks.find(range.end() - 1)
+                };
+                self.join_around(slot, range.clock, last);
+            }
+            _ => {
+                for at in (0..self.changes.deletes.len()).rev().filter(|_| gc) {
+                    let (slot, range) = self.changes.deletes[at];
+                    self.collect(slot, range.clock, range.end());
+                }
+                for at in (0..self.changes.deletes.len()).rev() {
+                    let (slot, range) = self.changes.deletes[at];
+                    let last = self.client(slot).clocks.find(range.end() - 1);
+                    self.join_around(slot, range.clock, last);
+                }
+            }
+        }
+        for at in 0..self.changes.touched.len() {
+            self.join_new(self.changes.touched[at]);
+        }
+        for at in (0..self.changes.cuts.len()).rev() {
+            self.join_at(self.changes.cuts[at]);
+        }
+    }
+
+    /// Joins the items of a deleted range, up to the one at `last`, with each other and their neighbors.
+    fn join_around(&mut self, slot: u32, clock: u32, last: Place) {
+        let behind = self.client(slot).clocks.next(last).unwrap_or(last);
+        self.join_down_to(slot, behind, clock);
+    }
+
+    /// Joins the items that a client got in this transaction with each other and the one before.
+    fn join_new(&mut self, slot: u32) {
+        let before = self.before(slot);
+        let clocks = &self.client(slot).clocks;
+        let Some(last) = clocks.last() else { return };
+        // Where the last item has only grown, nothing has changed between it and the one before.
+        if clocks.start(last) >= before {
+            let first = clocks.start(clocks.find(before));
+            self.join_down_to(slot, last, first);
+        }
+    }
+
+    /// Tries to join each item with its left neighbor, from a place down to the item that holds a clock.
+    fn join_down_to(&mut self, slot: u32, mut place: Place, clock: u32) {
+        loop {
+            let clocks = &self.client(slot).clocks;
+            let before = match clocks.previous(place) {
+                Some(before) if clocks.start(place) >= clock => before,
+                _ => return,
+            };
+            // Nearly always there is nothing to join.
+            if !self.can_join(clocks.get(before), clocks.get(place)) {
+                place = before;
+                continue;
+            }
+            let (at, _) = self.join_with_lefts(slot, place);
+            match self.client(slot).clocks.previous(at) {
+                Some(previous) => place = previous,
+                None => return,
+            }
+        }
+    }
+
+    /// Tries to join the item that starts at a cut with its right neighbor, then with its left one.
+    fn join_at(&mut self, cut: Ref) {
+        let clocks = &self.client(cut.slot).clocks;
+        let place = clocks.find(cut.clock);
+        if let Some(next) = clocks.next(place)
+            && self.join_with_lefts(cut.slot, next).1 > 1
+        {
+            return;
+        }
+        self.join_with_lefts(cut.slot, place);
+    }
+
+    /// Joins the item at a place with as many to its left as will; returns where it is now and how many joined.
+    fn join_with_lefts(&mut self, slot: u32, place: Place) -> (Place, usize) {
+        let mut place = place;
+        let mut joined = 0;
+        loop {
+            let clocks = &self.client(slot).clocks;
+            let Some(before) = clocks.previous(place) else { return (place, joined) };
+            let (left, right) = (clocks.get(before), clocks.get(place));
+            if !self.can_join(left, right) {
+                return (place, joined);
+            }
+            self.join(left, right);
+            self.clients[slot as usize].clocks.remove(place);
+            // Removing behind it leaves the left place where it is.
+            place = before;
+            joined += 1;
+        }
+    }
+
+    /// Whether two neighbors in clock order become one.
+    #[inline]
+    fn can_join(&self, left: u32, right: u32) -> bool {
+        let (l, r) = (&self.items[left], &self.items[right]);
+        l.kind == r.kind
+            && l.deleted == r.deleted
+            && l.kind.is_mergeable()
+            && !l.redone
+            && !r.redone
+            && (l.kind == Kind::Gc
+                || (r.origin == l.last_ref()
+                    && l.right == right
+                    && l.right_origin == r.right_origin))
+    }
+
+    fn join(&mut self, left: u32, right: u32) {
+        let r = self.items[right].clone();
+        let l = &self.items[left];
+        let mut content = l.content;
+        match r.kind {
+            Kind::String if l.content + l.len != r.content => {
+                let text = format!("{}{}", self.text(l), self.text(&r));
+                let units = l.len + r.len;
+                let texts = &mut self.clients[r.slot as usize].texts;
+                content = texts.push(&text, units).expect("texts fit 32 bits");
+            }
+            Kind::Any | Kind::Json if l.content + l.len != r.content => {
+                let values = [self.values(l), self.values(&r)].concat();
+                let client = &mut self.clients[r.slot as usize];
+                let all = if r.kind == Kind::Json { &mut client.json } else { &mut client.values };
+                content = handle_of(all.len());
+                all.extend(values);
+            }
+            _ => {}
+        }
+        if r.parent != NIL {
+            let owner = &mut self.types[r.parent as usize];
+            if r.key == NIL {
+                self.nodes.remove(&mut owner.order, &mut self.items, right);
+            } else if let Some(chain) = owner.map.get_mut(&r.key)
+                && chain.last == right
+            {
+                chain.last = left;
+            }
+            if r.right != NIL {
+                self.items[r.right].left = left;
+            }
+        }
+        let l = &mut self.items[left];
+        l.len += r.len;
+        l.content = content;
+        l.keep |= r.keep;
+        l.right = r.right;
+        if r.parent != NIL && r.key == NIL {
+            self.nodes.update(&mut self.types[r.parent as usize].order, &self.items, left);
+        }
+        self.items.free(right);
+    }
+}
