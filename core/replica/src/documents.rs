@@ -4,9 +4,13 @@
 //! loop to pass on to editors, mirror and connection. Nothing is ever changed that the store did
 //! not take first.
 
+mod import;
+
+pub(crate) use import::Import;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use crdt::{Assoc, ClientId, Doc, Options, StateVector, Text, TextChange, Transaction};
+use crdt::{Assoc, ClientId, Doc, Snapshot, StateVector, Text, TextChange, Transaction};
 use paper::{Entry, FileId, Kind, PaperId, Place, Tree, places};
 use store::{Document, Lsn, Store, StoreError, Written};
 
@@ -72,9 +76,9 @@ pub(crate) struct News {
 enum Base {
     /// It still is.
     Level,
-    /// Its state then (V1), with whatever was imported from the file since.
-    State(Vec<u8>),
-    /// Only the text is known, from before a restart; empty for a file never seen.
+    /// The moment at which it was, with whatever was imported from the file since.
+    Moment(Snapshot),
+    /// Only the text is known; empty for a file never seen.
     Text(String),
 }
 
@@ -359,164 +363,6 @@ impl Documents {
     }
 }
 
-/// What is as it was on disk, and how what happened there becomes an edit.
-impl Documents {
-    /// Says that document and file are equal now.
-    pub(crate) fn set_level(&mut self, file: FileId) {
-        if let Some(text) = self.texts.get_mut(&file) {
-            text.base = Base::Level;
-        }
-    }
-
-    /// Says what the file held when both were equal, if only that is known.
-    pub(crate) fn set_base_text(&mut self, file: FileId, base: String) {
-        if let Some(text) = self.texts.get_mut(&file) {
-            text.base = Base::Text(base);
-        }
-    }
-
-    /// Returns the text of the last moment when document and file were equal.
-    pub(crate) fn base_text(&self, file: FileId) -> Option<String> {
-        match &self.texts.get(&file)?.base {
-            Base::Level => self.text(file),
-            Base::Text(text) => Some(text.clone()),
-            Base::State(state) => {
-                let mut doc = Doc::new(random_client(), options());
-                doc.apply_own_v1(state).ok()?;
-                let text = doc.text(TEXT);
-                Some(text.read(&doc))
-            }
-        }
-    }
-
-    /// Says that the document as it is now is what a file that comes back is compared with.
-    pub(crate) fn is_own_base(&mut self, file: FileId) {
-        self.set_level(file);
-    }
-
-    /// Makes what another program did to the file an edit of the document, merged with what
-    /// happened in the document since both were equal.
-    ///
-    /// Two replicas that see the same in their folders make the very same update: it is made on
-    /// the document as of the base, by a client whose id is derived from that state and from the
-    /// file's content.
-    pub(crate) fn import(&mut self, file: FileId, content: &str) -> Result<(), Failure> {
-        self.ensure(file)?;
-        let text = self.texts.get_mut(&file).ok_or(Failure::NoDocument)?;
-        let state = match &text.base {
-            Base::Level => Some(text.document.doc().state_v1()),
-            Base::State(state) => Some(state.clone()),
-            Base::Text(base) if base.is_empty() => None,
-            Base::Text(base) => {
-                let base = base.clone();
-                return self.import_by_text(file, &base, content);
-            }
-        };
-        let (state, update) = imported(self.paper, file, state.as_deref(), content)?;
-        text.base = Base::State(state);
-        if let Some(update) = update {
-            let written = text.document.apply(&update)?;
-            self.note(Name::File(file), Origin::Disk, written);
-        }
-        Ok(())
-    }
-
-    /// After a crash, when only the base's text is known: its difference is carried over what
-    /// happened in the document since, which is the difference from the base too.
-    fn import_by_text(&mut self, file: FileId, base: &str, content: &str) -> Result<(), Failure> {
-        let client = random_client();
-        let text = self.texts.get_mut(&file).ok_or(Failure::NoDocument)?;
-        let own = text.document.text().read(text.document.doc());
-        // What is in both was imported before the crash, and only the base could not be kept.
-        let own_edits = paper::difference(base, &own);
-        let mut disk_edits = paper::difference(base, content);
-        disk_edits.retain(|edit| !own_edits.contains(edit));
-        // Both on a document of their own, so that the CRDT merges them.
-        let mut ours = Doc::new(ClientId::new(1).ok_or(Failure::NoDocument)?, options());
-        apply_edits(&mut ours, &paper::difference("", base))?;
-        let mut theirs = Doc::new(ClientId::new(2).ok_or(Failure::NoDocument)?, options());
-        theirs.apply_v1(&ours.state_v1())?;
-        apply_edits(&mut ours, &own_edits)?;
-        apply_edits(&mut theirs, &disk_edits)?;
-        ours.apply_v1(&theirs.state_v1())?;
-        let merged = ours.text(TEXT).read(&ours);
-
-        let mut scratch = Doc::new(client, options());
-        scratch.apply_own_v1(&text.document.doc().state_v1())?;
-        let before = scratch.state_vector();
-        apply_edits(&mut scratch, &paper::difference(&own, &merged))?;
-        let written = text.document.apply(&scratch.diff_v1(&before))?;
-        text.base = Base::Text(content.to_owned());
-        self.note(Name::File(file), Origin::Disk, written);
-        Ok(())
-    }
-}
-
-impl TextDocument {
-    /// Keeps the state of the last moment when document and file were equal. To be called before
-    /// each change.
-    fn keep_base(&mut self) {
-        if matches!(self.base, Base::Level) {
-            self.base = Base::State(self.document.doc().state_v1());
-        }
-    }
-}
-
-/// Returns the base's state with the import in it, and the import as an update.
-fn imported(
-    paper: PaperId,
-    file: FileId,
-    state: Option<&[u8]>,
-    content: &str,
-) -> Result<(Vec<u8>, Option<Vec<u8>>), Failure> {
-    let mut base = Doc::new(random_client(), options());
-    if let Some(state) = state {
-        base.apply_own_v1(state)?;
-    }
-    // State vector and delete set: equal texts with other tombstones have other neighbors.
-    let vector = base.state_vector();
-    let mut hasher = blake3::Hasher::new_derive_key("quire import client 1");
-    hasher.update(format!("{paper}/{file}").as_bytes());
-    hasher.update(blake3::hash(&vector.encode()).as_bytes());
-    hasher.update(blake3::hash(&base.diff_v1(&vector)).as_bytes());
-    hasher.update(blake3::hash(content.as_bytes()).as_bytes());
-    let client = client_of(*hasher.finalize().as_bytes());
-    if vector.get(client) > 0 {
-        // Imported before, on this very state: nothing is new.
-        return Ok((base.state_v1(), None));
-    }
-    let mut scratch = Doc::new(client, options());
-    scratch.apply_own_v1(&base.state_v1())?;
-    let before = scratch.text(TEXT).read(&scratch);
-    let update = apply_edits(&mut scratch, &paper::difference(&before, content))?;
-    Ok((scratch.state_v1(), update))
-}
-
-/// Edits the root text as one transaction; returns the update.
-fn apply_edits(doc: &mut Doc, edits: &[paper::Edit]) -> Result<Option<Vec<u8>>, Failure> {
-    let text = doc.text(TEXT);
-    let mut transaction = doc.transact();
-    for edit in edits.iter().rev() {
-        text.delete(&mut transaction, edit.from, edit.to - edit.from)?;
-        text.insert(&mut transaction, edit.from, &edit.insert)?;
-    }
-    Ok(transaction.commit().update_v1())
-}
-
-/// Our documents keep what was deleted.
-fn options() -> Options {
-    Options { gc: false, ..Options::default() }
-}
-
-/// Returns a client's id from a hash: below 2^53, as JavaScript needs it, and above 2^32, where
-/// the ids that Yjs draws end.
-fn client_of(hash: [u8; 32]) -> ClientId {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&hash[..8]);
-    let number = u64::from_le_bytes(bytes) >> 11 | 1 << 32;
-    ClientId::new(number).unwrap_or_else(random_client)
-}
-
 /// Returns a random client id.
 pub(crate) fn random_client() -> ClientId {
     ClientId::new(u64::from(u32::from_le_bytes(random()))).expect("32 bits are below 2^53")
@@ -552,82 +398,5 @@ impl Failure {
                 | Self::NoDocument
                 | Self::Store(StoreError::Update { .. } | StoreError::NotAllowed { .. })
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use store::StoreOptions;
-
-    use super::*;
-
-    fn check_import(base: &str, own: &str, disk: &str, expected: &str) {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path(), StoreOptions::default()).unwrap();
-        let paper = PaperId::from_bytes([1; 16]);
-        let file = FileId::from_bytes([2; 16]);
-        let mut documents = Documents::open(store, paper, random_client()).unwrap();
-        documents.import(file, base).unwrap();
-        documents.set_level(file);
-        let write_own = |documents: &mut Documents| {
-            documents
-                .edit(file, Origin::Command, |transaction, text| {
-                    for edit in paper::difference(base, own).iter().rev() {
-                        text.delete(transaction, edit.from, edit.to - edit.from)?;
-                        text.insert(transaction, edit.from, &edit.insert)?;
-                    }
-                    Ok(())
-                })
-                .unwrap();
-        };
-        write_own(&mut documents);
-        assert_eq!(documents.base_text(file).as_deref(), Some(base));
-
-        documents.import(file, disk).unwrap();
-        assert_eq!(
-            documents.text(file).as_deref(),
-            Some(expected),
-            "by the document as of the base"
-        );
-        let before = documents.written();
-        documents.import(file, disk).unwrap();
-        assert_eq!(documents.written(), before, "the same again is nothing new");
-
-        // The same after a crash, when only the base's text is known.
-        let other = FileId::from_bytes([3; 16]);
-        documents.import(other, own).unwrap();
-        documents.set_base_text(other, base.to_owned());
-        documents.import(other, disk).unwrap();
-        assert_eq!(documents.text(other).as_deref(), Some(expected), "by the base's text");
-    }
-
-    #[test]
-    fn what_was_imported_before_a_crash_is_not_imported_again() {
-        let check = |base: &str, own: &str, disk: &str, expected: &str| {
-            let dir = tempfile::tempdir().unwrap();
-            let store = Store::open(dir.path(), StoreOptions::default()).unwrap();
-            let paper = PaperId::from_bytes([1; 16]);
-            let file = FileId::from_bytes([2; 16]);
-            let mut documents = Documents::open(store, paper, random_client()).unwrap();
-            documents.import(file, own).unwrap();
-            documents.set_base_text(file, base.to_owned());
-            documents.import(file, disk).unwrap();
-            assert_eq!(documents.text(file).as_deref(), Some(expected));
-        };
-        check("a\n", "a\nb\n", "a\nb\n", "a\nb\n");
-        check("one\ntwo\n", "zero\none\ntyped two\n", "zero\none\ntwo\n", "zero\none\ntyped two\n");
-    }
-
-    #[test]
-    fn what_another_program_did_is_merged_with_what_was_typed_meanwhile() {
-        check_import("one\ntwo\n", "one\ntwo\n", "one\n2\n", "one\n2\n");
-        check_import(
-            "one\ntwo\n",
-            "one\ntyped two\n",
-            "zero\none\ntwo\n",
-            "zero\none\ntyped two\n",
-        );
-        check_import("one\ntwo\n", "one\n", "one\ntwo\nthree\n", "one\nthree\n");
-        check_import("a b c", "a B c", "a b C", "a B C");
     }
 }

@@ -263,11 +263,17 @@ impl EventLoop {
         let connection = self.connection.as_ref().and_then(Connection::due);
         let waiters = self.levels.iter().chain(&self.joins).map(|waiter| waiter.deadline).min();
         let place = self.place_kept.map(|kept| kept + KEEP_PLACE_EVERY);
-        [self.mirror.due(), connection, waiters, place, Some(self.next_scan)]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(now + SCAN_EVERY)
+        [
+            self.mirror.due(self.documents.store().durable(), now),
+            connection,
+            waiters,
+            place,
+            Some(self.next_scan),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(now + SCAN_EVERY)
     }
 
     /// Takes an event and those behind it; `Some` ends the loop.
@@ -390,7 +396,8 @@ impl EventLoop {
             self.mirror.rescan_soon(now);
         }
         self.pass_on_news(now);
-        if self.mirror.due().is_some_and(|due| due <= now) {
+        let durable = self.documents.store().durable();
+        if self.mirror.due(durable, now).is_some_and(|due| due <= now) {
             let done = self.mirror.work(&mut self.documents, now);
             self.check(done);
             self.pass_on_news(now);
@@ -1057,6 +1064,11 @@ impl EventLoop {
         let now = now();
         self.mirror.hurry(now);
         let worked = self.mirror.work(&mut self.documents, now);
+        // Files follow what the store has for good.
+        let worked = worked.and_then(|()| {
+            self.documents.store().flush()?;
+            self.mirror.work(&mut self.documents, now)
+        });
         self.pass_on_news(now);
         if let Some(connection) = &mut self.connection {
             connection.keep_marks(&self.documents);

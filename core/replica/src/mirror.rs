@@ -11,19 +11,25 @@
 //! documents ──▶ changed(file), lay_out() ──due──▶ write, move, remove ─▶ folder
 //! ```
 
+mod bases;
+#[cfg(test)]
+mod power;
+mod write;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use paper::{
-    Decoded, Entry, Eol, FileId, Kind, PaperPath, Place, TextFormat, decode, encode, ignored,
-};
-use store::Base;
+use crdt::Snapshot;
+use paper::{Decoded, Entry, Eol, FileId, Kind, PaperPath, Place, decode, ignored};
+use store::Lsn;
 
 use crate::clock::wall_ms;
-use crate::documents::{Documents, Failure, MAX_FILES, Name, Origin};
+use crate::documents::{Documents, Failure, Import, MAX_FILES, Name, Origin};
 use crate::folder::{Folder, Found, Stamp};
 use crate::notification::{FileKind, FileView, Level};
+use bases::Next;
+use write::Intent;
 
 /// A file is read when it looked the same twice, this far apart.
 const SETTLE: Duration = Duration::from_millis(80);
@@ -89,6 +95,10 @@ pub(crate) struct Mirror {
     at: BTreeMap<String, FileId>,
     touched: BTreeMap<String, Touched>,
     dirty: BTreeMap<FileId, Dirty>,
+    /// Texts that are written when the store has their moment for good.
+    intents: BTreeMap<FileId, (Intent, Snapshot)>,
+    /// What other programs wrote, on its way into the documents.
+    imports: Vec<(FileId, Import, Decoded, OnDisk)>,
     rescan: Option<Instant>,
     /// While the paper has not come whole, nothing in the folder is taken for new.
     may_import: bool,
@@ -116,6 +126,8 @@ impl Mirror {
             at: BTreeMap::new(),
             touched: BTreeMap::new(),
             dirty: BTreeMap::new(),
+            intents: BTreeMap::new(),
+            imports: Vec::new(),
             rescan: None,
             may_import,
             unshared: BTreeMap::new(),
@@ -126,23 +138,6 @@ impl Mirror {
         };
         mirror.read_bases(documents);
         mirror
-    }
-
-    fn read_bases(&mut self, documents: &mut Documents) {
-        for (file, entry) in documents.entries().clone() {
-            let Ok(Some(base)) = documents.store().base(&file.to_string()) else { continue };
-            let Ok(path) = PaperPath::parse(&base.path) else { continue };
-            let stamp = Stamp { bytes: base.byte_len, modified_ns: base.modified_ns };
-            if matches!(entry.kind, Kind::Text { .. }) {
-                if documents.text(file).as_ref() == Some(&base.text) {
-                    documents.set_level(file);
-                } else {
-                    documents.set_base_text(file, base.text);
-                }
-            }
-            self.at.insert(path.as_str().to_owned(), file);
-            self.on_disk.insert(file, OnDisk { path, stamp, hash: base.hash });
-        }
     }
 
     pub(crate) fn set_person(&mut self, person: String) {
@@ -167,7 +162,10 @@ impl Mirror {
 
     /// Is everything that was heard of worked off, in both directions?
     pub(crate) fn is_level(&self) -> bool {
-        self.touched.is_empty() && self.dirty.is_empty() && self.rescan.is_none()
+        self.touched.is_empty()
+            && self.dirty.is_empty()
+            && !self.intents.keys().any(|file| self.is_on_its_way(*file))
+            && self.rescan.is_none()
     }
 
     /// Says what it still waits for.
@@ -175,14 +173,17 @@ impl Mirror {
         if let Some(path) = self.touched.keys().next() {
             return Some(format!("{path} is still being written by another program"));
         }
-        let file = self.dirty.keys().next()?;
+        let file = self.dirty.keys().chain(self.intents.keys()).next()?;
         Some(
             self.notes.get(file).cloned().unwrap_or_else(|| "a file is not on disk yet".to_owned()),
         )
     }
 
-    /// Returns when there is something to do.
-    pub(crate) fn due(&self) -> Option<Instant> {
+    /// Returns when there is something to do; `durable`: up to where the store has everything for good.
+    pub(crate) fn due(&self, durable: Lsn, now: Instant) -> Option<Instant> {
+        if self.can_carry_out(durable) {
+            return Some(now);
+        }
         let touched = self.touched.values().map(|touched| touched.due);
         // Nothing is written into a folder before the paper has come whole.
         let dirty = self.dirty.values().map(|dirty| dirty.due).filter(|_| self.may_import);
@@ -306,6 +307,7 @@ impl Mirror {
         for path in due {
             self.work_on_path(documents, &path, now)?;
         }
+        self.import(documents, now)?;
         let due: Vec<FileId> = self
             .dirty
             .iter()
@@ -315,7 +317,7 @@ impl Mirror {
         for file in due {
             self.work_on_file(documents, file, now)?;
         }
-        Ok(())
+        self.carry_out(documents, now)
     }
 
     fn remark(&mut self, level: Level, text: String, file: Option<FileId>) {
@@ -402,7 +404,7 @@ impl Mirror {
                     return Ok(Outcome::Again(SETTLE));
                 }
                 match self.at.get(path.as_str()) {
-                    Some(&file) => self.was_written(documents, file, stamp, believed, now),
+                    Some(&file) => self.was_written(documents, file, stamp, believed),
                     None => self.is_new(documents, path, now),
                 }
             }
@@ -463,7 +465,6 @@ impl Mirror {
         file: FileId,
         stamp: Stamp,
         believed: bool,
-        now: Instant,
     ) -> Result<Outcome, Failure> {
         let Some(known) = self.on_disk.get(&file).cloned() else { return Ok(Outcome::Done) };
         if known.stamp == stamp {
@@ -487,7 +488,7 @@ impl Mirror {
         }
         let Some(entry) = documents.entries().get(&file).cloned() else { return Ok(Outcome::Done) };
         match entry.kind {
-            Kind::Text { format, .. } => {
+            Kind::Text { .. } => {
                 let shrunk = known.stamp.bytes > 64 && stamp.bytes * 2 < known.stamp.bytes;
                 if shrunk && !believed {
                     return Ok(Outcome::Suspicious);
@@ -495,7 +496,8 @@ impl Mirror {
                 match decode(&bytes) {
                     Ok(decoded) => {
                         let on_disk = OnDisk { path, stamp, hash };
-                        self.import_text(documents, file, format, &decoded, on_disk, now)?;
+                        self.believe_attempt(documents, file, &decoded.text);
+                        self.plan_import(documents, file, decoded, on_disk)?;
                     }
                     Err(error) => {
                         let note = format!(
@@ -516,31 +518,67 @@ impl Mirror {
         Ok(Outcome::Done)
     }
 
-    fn import_text(
+    /// Plans to make what another program wrote one of the document's edits, and notes that in the store.
+    fn plan_import(
         &mut self,
         documents: &mut Documents,
         file: FileId,
-        format: TextFormat,
-        decoded: &Decoded,
+        decoded: Decoded,
         on_disk: OnDisk,
-        now: Instant,
     ) -> Result<(), Failure> {
-        let before = documents.written();
-        documents.import(file, &decoded.text)?;
-        self.clear_note(file);
-        if documents.written() != before {
-            let text = format!("{} was changed by another program.", on_disk.path);
-            self.remark(Level::Info, text, Some(file));
+        let import = documents.plan_import(file, &decoded.text)?;
+        if let Some((moment, update)) = import.news() {
+            let (hash, moment) = (on_disk.hash, moment.clone());
+            let next = Next { hash, moment, import: update.to_vec() };
+            self.note_next(documents, file, &on_disk.path, next)?;
         }
-        let exceptions = anchored(documents, file, &decoded.exceptions);
-        let known = line_ends(documents, file);
-        if format != decoded.format || known != decoded.exceptions {
+        self.imports.push((file, import, decoded, on_disk));
+        Ok(())
+    }
+
+    /// Makes what other programs wrote edits of the documents. The others learn of them only when the store has them for
+    /// good: one that we lost and they have could be made again, out of what the file holds then.
+    fn import(&mut self, documents: &mut Documents, now: Instant) -> Result<(), Failure> {
+        if self.imports.is_empty() {
+            return Ok(());
+        }
+        let flushed = documents.store().flush();
+        for (file, import, decoded, on_disk) in std::mem::take(&mut self.imports) {
+            if flushed.is_err() {
+                self.touch(on_disk.path.as_str(), now);
+                continue;
+            }
+            let before = documents.written();
+            documents.import(file, import)?;
+            self.clear_note(file);
+            if documents.written() != before {
+                let text = format!("{} was changed by another program.", on_disk.path);
+                self.remark(Level::Info, text, Some(file));
+            }
+            Self::import_format(documents, file, &decoded)?;
+            self.settle_text(documents, file, &decoded.text, on_disk, now)?;
+        }
+        flushed.map(drop).map_err(Failure::from)
+    }
+
+    fn import_format(
+        documents: &mut Documents,
+        file: FileId,
+        decoded: &Decoded,
+    ) -> Result<(), Failure> {
+        let Some(Kind::Text { format, .. }) =
+            documents.entries().get(&file).map(|entry| &entry.kind)
+        else {
+            return Ok(());
+        };
+        if *format != decoded.format || line_ends(documents, file) != decoded.exceptions {
+            let exceptions = anchored(documents, file, &decoded.exceptions);
             let kind = Kind::Text { format: decoded.format, exceptions };
             documents.edit_tree(Origin::Disk, |transaction, tree| {
                 tree.set_kind(transaction, file, &kind)
             })?;
         }
-        self.settle_text(documents, file, &decoded.text, on_disk, now)
+        Ok(())
     }
 
     /// Notes that a text has just been read from disk or written to it.
@@ -624,9 +662,10 @@ impl Mirror {
             // In the paper already: the folder holds what it began with. Not in the paper, but its
             // document holds something: it was removed, and comes back as it is on disk now.
             if known.is_none() && documents.has_content(file) {
-                documents.is_own_base(file);
+                documents.set_level(file);
             }
-            documents.import(file, &decoded.text)?;
+            let import = documents.plan_import(file, &decoded.text)?;
+            documents.import(file, import)?;
         }
         if known.is_none() {
             let kind = match &decoded {
@@ -719,6 +758,7 @@ impl Mirror {
         let Some(known) = self.on_disk.get(&file).cloned() else { return };
         self.forget(documents, file);
         self.dirty.remove(&file);
+        self.intents.remove(&file);
         self.clear_note(file);
         let read = match self.folder.read(&known.path) {
             Ok(Some((bytes, _))) => *blake3::hash(&bytes).as_bytes() == known.hash,
@@ -790,157 +830,6 @@ impl Mirror {
             }
         }
     }
-
-    fn work_on_file(
-        &mut self,
-        documents: &mut Documents,
-        file: FileId,
-        now: Instant,
-    ) -> Result<(), Failure> {
-        let Some(dirty) = self.dirty.remove(&file) else { return Ok(()) };
-        if let Err(problem) = self.write(documents, file, now)? {
-            let failures = dirty.failures + 1;
-            let pause = RETRY_FIRST.saturating_mul(1 << failures.min(6)).min(RETRY_LAST);
-            let due = now + if problem.is_some() { pause } else { SETTLE * 2 };
-            let failures = if problem.is_some() { failures } else { dirty.failures };
-            self.dirty.insert(file, Dirty { first: dirty.first, due, failures });
-            if let Some(problem) = problem {
-                self.set_note(file, problem);
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a file. The inner error says that it is to be tried again, and why if a person can
-    /// do something about it.
-    fn write(
-        &mut self,
-        documents: &mut Documents,
-        file: FileId,
-        now: Instant,
-    ) -> Result<Result<(), Option<String>>, Failure> {
-        let Some(entry) = documents.entries().get(&file).cloned() else { return Ok(Ok(())) };
-        let Some(Place::At(place)) = documents.places().get(&file).cloned() else {
-            return Ok(Ok(()));
-        };
-        let known = self.on_disk.get(&file).cloned();
-        if known.is_none() && !is_here(documents, file) {
-            return Ok(Ok(()));
-        }
-        if let Some(known) = &known
-            && known.path != place
-        {
-            let places = documents.places().clone();
-            self.move_to(documents, file, &place, &places, now, 0);
-            if self.on_disk.get(&file).is_none_or(|known| known.path != place) {
-                return Ok(Err(None));
-            }
-        }
-        let known = self.on_disk.get(&file).cloned();
-        let (bytes, text) = match &entry.kind {
-            Kind::Text { format, .. } => {
-                let Some(text) = documents.text(file) else { return Ok(Ok(())) };
-                match encode(&text, *format, &line_ends(documents, file)) {
-                    Ok(bytes) => (bytes, text),
-                    Err(error) => return Ok(Err(Some(format!("Not on disk: {error}.")))),
-                }
-            }
-            Kind::Blob { hash, .. } => match documents.get_blob(hash)? {
-                Some(bytes) => (bytes, String::new()),
-                None => return Ok(Ok(())),
-            },
-        };
-        let hash = *blake3::hash(&bytes).as_bytes();
-        let found = match self.folder.look(&place) {
-            Ok(found) => found,
-            Err(error) => return Ok(Err(Some(format!("Not on disk: {error}.")))),
-        };
-        let found = match found {
-            Some(Found::File(stamp)) => Some(stamp),
-            Some(_) => {
-                return Ok(Err(Some("Not on disk: something else has its name.".to_owned())));
-            }
-            None if self.folder.is_folder(&place) => {
-                return Ok(Err(Some("Not on disk: a folder has its name.".to_owned())));
-            }
-            None => None,
-        };
-        if found != known.as_ref().map(|known| known.stamp) {
-            // Not what we left there: it is read first.
-            return self.write_over_unread(documents, file, &place, (&bytes, &text), found, now);
-        }
-        if known.as_ref().is_some_and(|known| known.hash == hash) {
-            documents.set_level(file);
-            self.clear_note(file);
-            return Ok(Ok(()));
-        }
-        match self.folder.write(&place, &bytes, found) {
-            Ok(Some(stamp)) => {
-                let on_disk = OnDisk { path: place, stamp, hash };
-                self.clear_note(file);
-                self.is_written(documents, file, on_disk, text).map(Ok)
-            }
-            Ok(None) => {
-                self.touch(place.as_str(), now);
-                Ok(Err(None))
-            }
-            Err(error) => {
-                let problem = format!("Not on disk: {error}. It is tried again; nothing is lost.");
-                Ok(Err(Some(problem)))
-            }
-        }
-    }
-
-    fn is_written(
-        &mut self,
-        documents: &mut Documents,
-        file: FileId,
-        on_disk: OnDisk,
-        text: String,
-    ) -> Result<(), Failure> {
-        self.files_changed = true;
-        documents.set_level(file);
-        self.keep_with(documents, file, on_disk, text)
-    }
-
-    fn write_over_unread(
-        &mut self,
-        documents: &mut Documents,
-        file: FileId,
-        place: &PaperPath,
-        (bytes, text): (&[u8], &str),
-        found: Option<Stamp>,
-        now: Instant,
-    ) -> Result<Result<(), Option<String>>, Failure> {
-        if self.on_disk.contains_key(&file) {
-            self.touch(place.as_str(), now);
-            return Ok(Err(None));
-        }
-        // Not ours so far: equal content is adopted, other content becomes a file of its own.
-        let Ok(Some((there, stamp))) = self.folder.read(place) else { return Ok(Err(None)) };
-        let hash = *blake3::hash(&there).as_bytes();
-        let on_disk = OnDisk { path: place.clone(), stamp, hash };
-        if there == bytes {
-            self.is_written(documents, file, on_disk, text.to_owned())?;
-            return Ok(Ok(()));
-        }
-        if found != Some(stamp) {
-            return Ok(Err(None));
-        }
-        let begun = FileId::of_import(documents.paper(), place, &there);
-        self.take_in(documents, &there, on_disk, now)?;
-        if begun != file {
-            let text = format!(
-                "{place} is in the paper and was in this folder with other content: both are kept."
-            );
-            self.remark(Level::Warn, text, Some(file));
-            let places = documents.places().clone();
-            if let Some(Place::At(target)) = places.get(&begun) {
-                self.move_to(documents, begun, target, &places, now, 0);
-            }
-        }
-        Ok(Err(None))
-    }
 }
 
 /// What is known of the disk, here and in the store.
@@ -964,58 +853,6 @@ impl Mirror {
         let mut paths: Vec<String> = changed.chain(new).cloned().collect();
         paths.sort();
         Ok(paths)
-    }
-
-    fn keep(
-        &mut self,
-        documents: &mut Documents,
-        file: FileId,
-        on_disk: OnDisk,
-    ) -> Result<(), Failure> {
-        let text = match documents.entries().get(&file).map(|entry| &entry.kind) {
-            Some(Kind::Text { .. }) => match documents.base_text(file) {
-                Some(text) => text,
-                None => return Ok(()),
-            },
-            _ => String::new(),
-        };
-        self.keep_with(documents, file, on_disk, text)
-    }
-
-    fn keep_with(
-        &mut self,
-        documents: &mut Documents,
-        file: FileId,
-        on_disk: OnDisk,
-        text: String,
-    ) -> Result<(), Failure> {
-        let base = Base {
-            path: on_disk.path.as_str().to_owned(),
-            byte_len: on_disk.stamp.bytes,
-            modified_ns: on_disk.stamp.modified_ns,
-            hash: on_disk.hash,
-            state: Vec::new(),
-            text,
-        };
-        if let Some(before) = self.on_disk.get(&file)
-            && before.path != on_disk.path
-        {
-            self.at.remove(before.path.as_str());
-        }
-        self.at.insert(on_disk.path.as_str().to_owned(), file);
-        self.on_disk.insert(file, on_disk);
-        self.files_changed = true;
-        let lsn = documents.store().put_base(&file.to_string(), &base)?;
-        documents.note_written(lsn);
-        Ok(())
-    }
-
-    fn forget(&mut self, documents: &mut Documents, file: FileId) {
-        if let Some(known) = self.on_disk.remove(&file) {
-            self.at.remove(known.path.as_str());
-            let lsn = documents.store().remove_base(&file.to_string());
-            documents.note_written(lsn);
-        }
     }
 
     /// Returns the list of files as a person sees it.
