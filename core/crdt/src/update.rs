@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use lib0::{ReadError, write_var_u64};
 
 use crate::encoding::block::{Block, BlockKind};
-use crate::encoding::decoder::{DecoderV1, DecoderV2, Update};
+use crate::encoding::decoder::{Decoder, DecoderV1, DecoderV2, Update, budget, walk};
 use crate::encoding::delete_set::DeleteSet;
 use crate::encoding::encoder::{Encoder, EncoderV1, EncoderV2, write_block, write_deletes};
 use crate::error::Error;
@@ -47,7 +47,7 @@ pub(crate) fn merge_own(updates: &[&[u8]]) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// The update is malformed.
 pub fn diff_v1(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Error> {
-    Ok(diff::<EncoderV1>(Update::read::<DecoderV1<'_>>(update)?, than))
+    diff::<DecoderV1<'_>, EncoderV1>(update, budget(update), than)
 }
 
 /// Returns what an update of the second format holds beyond a state vector, and all its deletions.
@@ -55,12 +55,12 @@ pub fn diff_v1(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// The update is malformed.
 pub fn diff_v2(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Error> {
-    Ok(diff::<EncoderV2>(Update::read::<DecoderV2<'_>>(update)?, than))
+    diff::<DecoderV2<'_>, EncoderV2>(update, budget(update), than)
 }
 
 /// As [`diff_v2`], of an update that this crate wrote itself.
 pub(crate) fn diff_own(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Error> {
-    Ok(diff::<EncoderV2>(Update::read_own::<DecoderV2<'_>>(update)?, than))
+    diff::<DecoderV2<'_>, EncoderV2>(update, u64::MAX, than)
 }
 
 /// Rewrites an update of the first format in the second.
@@ -68,7 +68,7 @@ pub(crate) fn diff_own(update: &[u8], than: &StateVector) -> Result<Vec<u8>, Err
 /// # Errors
 /// The update is malformed.
 pub fn v1_to_v2(update: &[u8]) -> Result<Vec<u8>, Error> {
-    Ok(write::<EncoderV2>(&Update::read::<DecoderV1<'_>>(update)?))
+    rewrite::<DecoderV1<'_>, EncoderV2>(update, budget(update), |_| ())
 }
 
 /// Rewrites an update of the second format in the first.
@@ -76,12 +76,12 @@ pub fn v1_to_v2(update: &[u8]) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// The update is malformed.
 pub fn v2_to_v1(update: &[u8]) -> Result<Vec<u8>, Error> {
-    Ok(write::<EncoderV1>(&Update::read::<DecoderV2<'_>>(update)?))
+    rewrite::<DecoderV2<'_>, EncoderV1>(update, budget(update), |_| ())
 }
 
 /// Rewrites an update of the second format that this crate wrote itself in the first.
 pub(crate) fn own_to_v1(update: &[u8]) -> Result<Vec<u8>, Error> {
-    Ok(write::<EncoderV1>(&Update::read_own::<DecoderV2<'_>>(update)?))
+    rewrite::<DecoderV2<'_>, EncoderV1>(update, u64::MAX, |_| ())
 }
 
 /// Returns the state vector that an update of the first format alone leads to: what is gapless from clock 0 on.
@@ -173,8 +173,9 @@ pub(crate) struct FragmentWriter<E> {
 }
 
 impl<E: Encoder> FragmentWriter<E> {
-    pub(crate) fn new() -> Self {
-        Self { encoder: E::default(), client: None, written: 0, fragments: Vec::new() }
+    /// `bytes`: how large the result is expected to be.
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self { encoder: E::with_capacity(bytes), client: None, written: 0, fragments: Vec::new() }
     }
 
     pub(crate) fn write(&mut self, block: &Block<'_>, offset: u32) {
@@ -211,26 +212,45 @@ impl<E: Encoder> FragmentWriter<E> {
     }
 }
 
-fn write<E: Encoder>(update: &Update<'_>) -> Vec<u8> {
-    let mut writer = FragmentWriter::<E>::new();
-    for block in update.clients.iter().flat_map(|(_, blocks)| blocks) {
-        writer.write(block, 0);
-    }
-    writer.finish(&mut update.deletes.clone())
+/// Writes an update anew, in whatever format, each block after a change, while it is read and checked.
+fn rewrite<'u, D: Decoder<'u>, E: Encoder>(
+    update: &'u [u8],
+    budget: u64,
+    mut change: impl FnMut(&mut Block<'u>),
+) -> Result<Vec<u8>, Error> {
+    let mut writer = FragmentWriter::<E>::new(update.len());
+    let mut deletes = walk(&mut D::open(update)?, budget, |piece| {
+        let mut block = piece.into_block();
+        change(&mut block);
+        writer.write(&block, 0);
+        true
+    })?;
+    Ok(writer.finish(&mut deletes))
 }
 
-fn diff<E: Encoder>(mut update: Update<'_>, than: &StateVector) -> Vec<u8> {
-    let mut writer = FragmentWriter::<E>::new();
-    for (client, blocks) in &update.clients {
-        let known = than.get(*client);
+fn diff<'u, D: Decoder<'u>, E: Encoder>(
+    update: &'u [u8],
+    budget: u64,
+    than: &StateVector,
+) -> Result<Vec<u8>, Error> {
+    let mut writer = FragmentWriter::<E>::new(update.len());
+    let mut client = None;
+    let mut deletes = walk(&mut D::open(update)?, budget, |piece| {
+        let block = piece.into_block();
+        let mut offset = 0;
         // The first block written is never a hole; later ones of the same client are written whatever they are.
-        let first = blocks.iter().position(|block| !block.is_skip() && block.end() > known);
-        for (index, block) in blocks.iter().enumerate().skip(first.unwrap_or(blocks.len())) {
-            let offset = if Some(index) == first { known.saturating_sub(block.clock) } else { 0 };
-            writer.write(block, offset);
+        if client != Some(block.client) {
+            let known = than.get(block.client);
+            if block.is_skip() || block.end() <= known {
+                return true;
+            }
+            client = Some(block.client);
+            offset = known.saturating_sub(block.clock);
         }
-    }
-    writer.finish(&mut update.deletes)
+        writer.write(&block, offset);
+        true
+    })?;
+    Ok(writer.finish(&mut deletes))
 }
 
 fn state_vector(update: &Update<'_>) -> StateVector {
@@ -295,7 +315,7 @@ fn merge<'a, E: Encoder>(
         return Ok(only.to_vec());
     }
     deletes.normalize();
-    let mut writer = FragmentWriter::<E>::new();
+    let mut writer = FragmentWriter::<E>::new(updates.iter().map(|update| update.len()).sum());
     // The block that was taken last; it is written as soon as it can't grow any more.
     let mut pending: Option<Block<'a>> = None;
     // Highest client first, within a client lowest clock first.

@@ -72,7 +72,7 @@ impl Structs {
             return Err(Error::HistoryNotKept);
         }
         let gone = self.gone_types(moment);
-        let mut writer = FragmentWriter::<E>::new();
+        let mut writer = FragmentWriter::<E>::new(0);
         for slot in self.slots_descending() {
             let client = self.client(slot);
             let known = moment.state.get(client.id);

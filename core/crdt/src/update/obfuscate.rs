@@ -11,10 +11,10 @@ use std::sync::Arc;
 use lib0::Any;
 use lib0::any::Object;
 
-use super::write;
+use super::rewrite;
 use crate::encoding::block::BlockKind;
 use crate::encoding::content::{Content, TypeKind};
-use crate::encoding::decoder::{DecoderV1, DecoderV2, Update};
+use crate::encoding::decoder::{Decoder, DecoderV1, DecoderV2, budget};
 use crate::encoding::encoder::{Encoder, EncoderV1, EncoderV2};
 use crate::encoding::subdoc::Subdoc;
 use crate::error::Error;
@@ -41,7 +41,7 @@ impl Default for Obfuscate {
 /// # Errors
 /// The update is malformed.
 pub fn obfuscate_v1(update: &[u8], what: Obfuscate) -> Result<Vec<u8>, Error> {
-    Ok(obfuscate::<EncoderV1>(Update::read::<DecoderV1<'_>>(update)?, what))
+    obfuscate::<DecoderV1<'_>, EncoderV1>(update, what)
 }
 
 /// Takes out of an update of the second format what people wrote (`obfuscateUpdateV2`).
@@ -49,21 +49,23 @@ pub fn obfuscate_v1(update: &[u8], what: Obfuscate) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// The update is malformed.
 pub fn obfuscate_v2(update: &[u8], what: Obfuscate) -> Result<Vec<u8>, Error> {
-    Ok(obfuscate::<EncoderV2>(Update::read::<DecoderV2<'_>>(update)?, what))
+    obfuscate::<DecoderV2<'_>, EncoderV2>(update, what)
 }
 
-fn obfuscate<E: Encoder>(mut update: Update<'_>, what: Obfuscate) -> Vec<u8> {
+fn obfuscate<'u, D: Decoder<'u>, E: Encoder>(
+    update: &'u [u8],
+    what: Obfuscate,
+) -> Result<Vec<u8>, Error> {
     let mut names = Names::default();
     let mut number: u32 = 0;
-    for block in update.clients.iter_mut().flat_map(|(_, blocks)| blocks) {
-        let BlockKind::Item(item) = &mut block.kind else { continue };
+    rewrite::<D, E>(update, budget(update), |block| {
+        let BlockKind::Item(item) = &mut block.kind else { return };
         names.replace(&mut item.content, number, what);
         if let Some(key) = item.key.as_mut().filter(|key| !key.is_empty()) {
             *key = Names::name(&mut names.keys, key, || number.to_string()).into();
         }
         number += 1;
-    }
-    write::<E>(&update)
+    })
 }
 
 /// What names, keys and values of formats have become.
