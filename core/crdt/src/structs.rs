@@ -513,6 +513,7 @@ impl Structs {
     #[inline]
     pub(crate) fn push(&mut self, handle: u32, Ref { slot, clock }: Ref, len: u32) {
         self.advance(slot, len);
+        self.changes.added = true;
         self.clients[slot as usize].clocks.push(clock, handle);
     }
 
@@ -531,7 +532,7 @@ impl Structs {
         let order = &mut self.types[parent as usize].order;
         let (handle, offset) = self.nodes.seek(order, index - 1);
         let item = &self.items[handle];
-        let client = &mut self.clients[slot as usize];
+        let client = &self.clients[slot as usize];
         if item.end() != client.next || offset + 1 != item.len {
             return false;
         }
@@ -539,8 +540,7 @@ impl Structs {
             item.right_origin.is_none()
         } else {
             let right = &self.items[item.right];
-            let first = Ref { slot: right.slot, clock: right.clock };
-            !right.deleted && item.right_origin == first
+            !right.deleted && item.right_origin == right.first_ref()
         };
         let continues = stands_behind
             && item.slot == slot
@@ -550,8 +550,11 @@ impl Structs {
             && client.texts.len() == item.content + item.len
             && client.next.checked_add(units).is_some();
         if continues {
-            client.texts.push(text, units).expect("a client's texts fit 32 bits");
-            self.extend(handle, units);
+            self.items[handle].len += units;
+            self.nodes.resize_sought(order, units);
+            self.advance(slot, units);
+            let texts = &mut self.clients[slot as usize].texts;
+            texts.push(text, units).expect("a client's texts fit 32 bits");
             self.changes.mark(parent, NIL);
         }
         continues

@@ -145,12 +145,21 @@ impl<'a> Transaction<'a> {
 
 impl Doc {
     /// Ends the open transaction.
-    ///
-    /// A remote one may leave marks of formats that say nothing. They are deleted in a transaction of its own, which
-    /// begins before this one is closed and tells its own update, as in Yjs.
+    #[inline]
     pub(crate) fn close(&mut self, local: bool, origin: Option<Origin>, now_ms: u64) {
         self.open = false;
         self.told = None;
+        let is_heard = !self.undo.is_empty() || !self.observers.is_empty();
+        if !local || is_heard || !self.structs.changes.is_settled() {
+            self.close_with(local, origin, now_ms);
+        }
+    }
+
+    /// Closes a transaction after which there is something to do.
+    ///
+    /// A remote one may leave marks of formats that say nothing. They are deleted in a transaction of its own, which
+    /// begins before this one is closed and tells its own update, as in Yjs.
+    fn close_with(&mut self, local: bool, origin: Option<Origin>, now_ms: u64) {
         for steps in &mut self.undo {
             steps.forget_events();
         }

@@ -105,7 +105,7 @@
 
 use lib0::columns::{self, IntDiffOptRleWriter, RleWriter, StringWriter, UintOptRleWriter};
 use lib0::write::{var_signed_len, var_u64_len, write_var_signed};
-use lib0::{Any, json, utf16, write_var_bytes, write_var_str, write_var_u64};
+use lib0::{Any, Sink, json, utf16, write_var_bytes, write_var_str, write_var_u64};
 
 use crate::encoding::block::{Block, BlockKind, ItemBlock, Parent};
 use crate::encoding::content::{Content, TypeKind};
@@ -141,7 +141,7 @@ pub(crate) trait Encoder: Default {
     fn deleted(client: ClientId, range: Range) -> Vec<u8>;
 }
 
-/// One text that one client inserted beside another: with the deletion of one range, nearly all that is ever told, so
+/// One short text that one client inserted beside another: with the deletion of one range, nearly all that is ever told, so
 /// both are written straight on, without columns or structs in between.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inserted<'a> {
@@ -154,13 +154,45 @@ pub(crate) struct Inserted<'a> {
 }
 
 impl Inserted<'_> {
+    /// How long a text may be.
+    pub(crate) const MOST_BYTES: usize = 32;
+
+    #[inline]
     fn info(&self) -> u8 {
         4 | u8::from(self.origin.is_some()) << 7 | u8::from(self.right_origin.is_some()) << 6
     }
+}
 
-    /// Room for it in either format.
-    fn capacity(&self) -> usize {
-        56 + self.text.len()
+/// The update of one edit, put together on the stack: it takes its memory when its size is known, all at once and no
+/// more than it is.
+struct Short {
+    len: usize,
+    bytes: [u8; Self::MOST],
+}
+
+impl Short {
+    /// More than either format has: of at most three clients and clocks, some numbers below 2^32, and a short text.
+    const MOST: usize = 96 + Inserted::MOST_BYTES;
+
+    fn new() -> Self {
+        Self { len: 0, bytes: [0; Self::MOST] }
+    }
+
+    fn to_vec(&self) -> Vec<u8> {
+        self.bytes[..self.len].to_vec()
+    }
+}
+
+impl Sink for Short {
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+    #[inline]
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
     }
 }
 
@@ -226,8 +258,9 @@ impl Encoder for EncoderV1 {
     fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
+    #[inline]
     fn inserted(edit: &Inserted<'_>) -> Vec<u8> {
-        let mut out = Vec::with_capacity(edit.capacity());
+        let mut out = Short::new();
         // One client, one struct.
         out.extend_from_slice(&[1, 1]);
         write_var_u64(&mut out, edit.client.get());
@@ -239,17 +272,17 @@ impl Encoder for EncoderV1 {
         }
         write_var_str(&mut out, edit.text);
         out.push(0);
-        out
+        out.to_vec()
     }
     fn deleted(client: ClientId, range: Range) -> Vec<u8> {
-        let mut out = Vec::with_capacity(24);
+        let mut out = Short::new();
         // No structs; one client, one range.
         out.extend_from_slice(&[0, 1]);
         write_var_u64(&mut out, client.get());
         out.push(1);
         write_var_u64(&mut out, u64::from(range.clock));
         write_var_u64(&mut out, u64::from(range.len));
-        out
+        out.to_vec()
     }
 }
 
@@ -337,8 +370,9 @@ impl Encoder for EncoderV2 {
             &self.rest,
         )
     }
+    #[inline]
     fn inserted(edit: &Inserted<'_>) -> Vec<u8> {
-        let mut out = Vec::with_capacity(edit.capacity());
+        let mut out = Short::new();
         // The flag, and no key clocks.
         out.extend_from_slice(&[0, 0]);
         let mut clients = UintOptRleWriter::default();
@@ -364,17 +398,17 @@ impl Encoder for EncoderV2 {
         out.extend_from_slice(&[0, 0, 0, 1, 1]);
         write_var_u64(&mut out, u64::from(edit.clock));
         out.push(0);
-        out
+        out.to_vec()
     }
     fn deleted(client: ClientId, range: Range) -> Vec<u8> {
-        let mut out = Vec::with_capacity(40);
+        let mut out = Short::new();
         // The flag and nine columns of nothing, where the strings are an empty one; no structs; one client.
         out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1]);
         write_var_u64(&mut out, client.get());
         out.push(1);
         write_var_u64(&mut out, u64::from(range.clock));
         write_var_u64(&mut out, u64::from(range.len - 1));
-        out
+        out.to_vec()
     }
 }
 

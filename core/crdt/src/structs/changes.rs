@@ -17,6 +17,8 @@ pub(crate) struct Changes {
     pub(crate) deletes: Vec<(u32, Range)>,
     /// Whether some of them are to be collected yet, or may join what is around them.
     pub(crate) loose: bool,
+    /// Whether there are new items, which may join what is around them.
+    pub(crate) added: bool,
     /// Starts of items that were cut or may join once collected.
     pub(crate) cuts: Vec<Ref>,
     /// Deleted units that never counted in a length.
@@ -38,15 +40,24 @@ pub(crate) enum SubdocChange {
 }
 
 impl Changes {
+    #[inline]
     pub(crate) fn start(&mut self) {
         self.number += 1;
         self.touched.clear();
         self.deletes.clear();
         self.loose = false;
+        self.added = false;
         self.cuts.clear();
         self.uncounted.clear();
         self.types.clear();
         self.subdocs.clear();
+    }
+
+    /// Whether closing has nothing to do: there are no new items, nothing to collect, no ranges to sort, and nothing may
+    /// join. Typing on and deleting letter by letter are so.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        !self.loose && !self.added && self.deletes.len() < 2 && self.cuts.is_empty()
     }
 
     pub(crate) fn delete(&mut self, slot: u32, clock: u32, len: u32) {
@@ -72,6 +83,7 @@ impl Changes {
         self.deletes.push((slot, Range { clock, len }));
     }
 
+    #[inline]
     pub(crate) fn mark(&mut self, parent: u32, key: u32) {
         if self.types.last() != Some(&(parent, key)) {
             self.types.push((parent, key));

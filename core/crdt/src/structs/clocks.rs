@@ -19,8 +19,25 @@ pub(crate) struct Clocks {
 /// A place in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Place {
-    block: usize,
-    slot: usize,
+    block: u32,
+    slot: u32,
+}
+
+impl Place {
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer items than 2^32")]
+    fn new(block: usize, slot: usize) -> Self {
+        Self { block: block as u32, slot: slot as u32 }
+    }
+
+    #[inline]
+    fn block(self) -> usize {
+        self.block as usize
+    }
+
+    #[inline]
+    fn slot(self) -> usize {
+        self.slot as usize
+    }
 }
 
 impl Clocks {
@@ -36,8 +53,8 @@ impl Clocks {
     /// Finds the last item that starts at or before a clock. The list is not empty and starts at or before it.
     #[inline]
     pub(crate) fn find(&self, clock: u32) -> Place {
-        if let Some(block) = self.blocks.get(self.hint.block)
-            && let Some(&[here, next]) = block.get(self.hint.slot..self.hint.slot + 2)
+        if let Some(block) = self.blocks.get(self.hint.block())
+            && let Some(&[here, next]) = block.get(self.hint.slot()..self.hint.slot() + 2)
             && here.0 <= clock
             && clock < next.0
         {
@@ -51,12 +68,12 @@ impl Clocks {
         /// A search of a block takes as many comparisons.
         const NEAR: usize = 8;
         if let Some(entries) =
-            self.blocks.get(place.block).and_then(|block| block.get(place.slot..))
+            self.blocks.get(place.block()).and_then(|block| block.get(place.slot()..))
             && entries.first().is_some_and(|entry| entry.0 <= clock)
         {
             let ahead = entries[1..].iter().take(NEAR).position(|entry| clock < entry.0);
             if let Some(ahead) = ahead {
-                return Place { slot: place.slot + ahead, ..place };
+                return Place::new(place.block(), place.slot() + ahead);
             }
         }
         self.search(clock)
@@ -76,7 +93,7 @@ impl Clocks {
         } else {
             entries.partition_point(|entry| entry.0 <= clock) - 1
         };
-        Place { block, slot }
+        Place::new(block, slot)
     }
 
     /// Makes look-ups try a place first.
@@ -88,40 +105,43 @@ impl Clocks {
     /// The handle at a place.
     #[inline]
     pub(crate) fn get(&self, place: Place) -> u32 {
-        self.blocks[place.block][place.slot].1
+        self.blocks[place.block()][place.slot()].1
     }
 
     /// The clock at which the item at a place starts.
     #[inline]
     pub(crate) fn start(&self, place: Place) -> u32 {
-        self.blocks[place.block][place.slot].0
+        self.blocks[place.block()][place.slot()].0
     }
 
     pub(crate) fn first(&self) -> Option<Place> {
         (!self.is_empty()).then_some(Place { block: 0, slot: 0 })
     }
 
+    #[inline]
     pub(crate) fn last(&self) -> Option<Place> {
         let block = self.blocks.len().checked_sub(1)?;
-        Some(Place { block, slot: self.blocks[block].len() - 1 })
+        Some(Place::new(block, self.blocks[block].len() - 1))
     }
 
+    #[inline]
     pub(crate) fn next(&self, place: Place) -> Option<Place> {
-        if place.slot + 1 < self.blocks[place.block].len() {
+        if place.slot() + 1 < self.blocks[place.block()].len() {
             Some(Place { slot: place.slot + 1, ..place })
-        } else if place.block + 1 < self.blocks.len() {
+        } else if place.block() + 1 < self.blocks.len() {
             Some(Place { block: place.block + 1, slot: 0 })
         } else {
             None
         }
     }
 
+    #[inline]
     pub(crate) fn previous(&self, place: Place) -> Option<Place> {
         if place.slot > 0 {
             Some(Place { slot: place.slot - 1, ..place })
         } else {
-            let block = place.block.checked_sub(1)?;
-            Some(Place { block, slot: self.blocks[block].len() - 1 })
+            let block = place.block().checked_sub(1)?;
+            Some(Place::new(block, self.blocks[block].len() - 1))
         }
     }
 
@@ -143,19 +163,19 @@ impl Clocks {
     /// Inserts an item right after a place.
     pub(crate) fn insert_after(&mut self, place: Place, clock: u32, handle: u32) {
         self.hint = Place { slot: place.slot + 1, ..place };
-        let block = &mut self.blocks[place.block];
-        block.insert(place.slot + 1, (clock, handle));
+        let block = &mut self.blocks[place.block()];
+        block.insert(place.slot() + 1, (clock, handle));
         if block.len() > BLOCK {
             let tail = block.split_off(block.len() / 2);
-            self.starts.insert(place.block + 1, tail[0].0);
-            self.blocks.insert(place.block + 1, tail);
+            self.starts.insert(place.block() + 1, tail[0].0);
+            self.blocks.insert(place.block() + 1, tail);
         }
     }
 
     /// Takes over that the item which started at a clock now starts at another, between its neighbors as before.
     pub(crate) fn restart(&mut self, old: u32, new: u32) {
         self.hint = self.find(old);
-        let Place { block, slot } = self.hint;
+        let (block, slot) = (self.hint.block(), self.hint.slot());
         self.blocks[block][slot].0 = new;
         if slot == 0 {
             self.starts[block] = new;
@@ -164,34 +184,34 @@ impl Clocks {
 
     /// Removes the item at a place.
     pub(crate) fn remove(&mut self, place: Place) {
-        let block = &mut self.blocks[place.block];
-        block.remove(place.slot);
+        let block = &mut self.blocks[place.block()];
+        block.remove(place.slot());
         if block.is_empty() {
-            self.blocks.remove(place.block);
-            self.starts.remove(place.block);
+            self.blocks.remove(place.block());
+            self.starts.remove(place.block());
         } else if place.slot == 0 {
-            self.starts[place.block] = block[0].0;
+            self.starts[place.block()] = block[0].0;
         }
     }
 
     /// The entries from a place on, block by block.
     pub(crate) fn slices_from(&self, place: Place) -> impl Iterator<Item = &[Entry]> {
-        let rest = self.blocks[place.block + 1..].iter().map(Vec::as_slice);
-        std::iter::once(&self.blocks[place.block][place.slot..]).chain(rest)
+        let rest = self.blocks[place.block() + 1..].iter().map(Vec::as_slice);
+        std::iter::once(&self.blocks[place.block()][place.slot()..]).chain(rest)
     }
 
     /// The items from a place on.
     pub(crate) fn iter_from(&self, place: Option<Place>) -> impl Iterator<Item = u32> {
-        let start = place.unwrap_or(Place { block: self.blocks.len(), slot: 0 });
-        self.blocks.iter().enumerate().skip(start.block).flat_map(move |(at, block)| {
-            let skip = if at == start.block { start.slot } else { 0 };
+        let start = place.unwrap_or(Place::new(self.blocks.len(), 0));
+        self.blocks.iter().enumerate().skip(start.block()).flat_map(move |(at, block)| {
+            let skip = if at == start.block() { start.slot() } else { 0 };
             block[skip..].iter().map(|entry| entry.1)
         })
     }
 
     /// How many items there are from a place on.
     pub(crate) fn count_from(&self, place: Place) -> usize {
-        self.blocks[place.block..].iter().map(Vec::len).sum::<usize>() - place.slot
+        self.blocks[place.block()..].iter().map(Vec::len).sum::<usize>() - place.slot()
     }
 
     /// The entries, for checking.

@@ -26,9 +26,9 @@ impl Structs {
         }
     }
 
-    /// Deletes `len` units of a text from an offset on, if they lie between the rest of their item and a tombstone that
-    /// is one with them, behind (backspace) or before (delete): the border between the two moves, so that nothing is
-    /// cut, added, and joined again. Returns whether that is so; else nothing is done.
+    /// Deletes `len` units from an offset on of the text that was sought last, if they lie between the rest of its item
+    /// and a tombstone that is one with them, behind (backspace) or before (delete): the border between the two moves,
+    /// so that nothing is cut, added, and joined again. Returns whether that is so; else nothing is done.
     ///
     /// The result is what closing the transaction would make of it, for what may be collected at once.
     pub(crate) fn move_border(&mut self, handle: u32, offset: u32, len: u32) -> bool {
@@ -79,7 +79,8 @@ impl Structs {
             new
         };
         self.clients[slot as usize].clocks.restart(old, new);
-        self.nodes.update(&mut self.types[parent as usize].order, &self.items, handle);
+        let order = &mut self.types[parent as usize].order;
+        self.nodes.resize_sought(order, len.wrapping_neg());
         self.changes.delete_settled(slot, clock, len);
         self.changes.mark(parent, NIL);
         true

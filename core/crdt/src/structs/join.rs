@@ -85,7 +85,15 @@ impl Structs {
     fn join_at(&mut self, cut: Ref) {
         let clocks = &self.client(cut.slot).clocks;
         let place = clocks.find(cut.clock);
-        if let Some(next) = clocks.next(place)
+        let (next, before) = (clocks.next(place), clocks.previous(place));
+        let item = clocks.get(place);
+        // Nearly always there is nothing to join.
+        if next.is_none_or(|next| !self.can_join(item, clocks.get(next)))
+            && before.is_none_or(|before| !self.can_join(clocks.get(before), item))
+        {
+            return;
+        }
+        if let Some(next) = next
             && self.join_with_lefts(cut.slot, next).1 > 1
         {
             return;

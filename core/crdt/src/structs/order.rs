@@ -236,6 +236,17 @@ impl Nodes {
         (leaf.items[order.finger], offset - order.finger_start)
     }
 
+    /// Lengthens (wrapping: or shortens) the item that was sought last.
+    #[inline]
+    pub(crate) fn resize_sought(&mut self, order: &mut Order, change: u32) {
+        let leaf = &mut self.leaves[order.cursor as usize];
+        let len = &mut leaf.lens[order.finger];
+        *len = len.wrapping_add(change);
+        leaf.sum = leaf.sum.wrapping_add(change);
+        order.len = order.len.wrapping_add(change);
+        order.held = order.held.wrapping_add(change);
+    }
+
     /// As [`Nodes::seek`], for readers.
     pub(crate) fn find(&self, order: &Order, position: u32) -> (u32, u32) {
         let (leaf, start) = self.descend(order, position);

@@ -22,6 +22,7 @@ pub(crate) struct TextRun {
 
 impl TextRun {
     /// Appends a text of `units` UTF-16 units; returns where it starts, or `None` past 2^32 - 1 units.
+    #[inline]
     pub(crate) fn push(&mut self, text: &str, units: u32) -> Option<u32> {
         debug_assert_eq!(utf16::len(text), units as usize);
         let start = self.units;
@@ -29,24 +30,29 @@ impl TextRun {
         if text.len() == units as usize && self.ascii == self.text.len() {
             self.ascii += text.len();
         } else {
-            let mut unit = start;
-            let base = self.text.len();
-            let mut last = self.marks.last().map_or(self.ascii, |mark| mark.0);
-            for (at, c) in text.char_indices() {
-                if base + at >= last + STEP {
-                    last = base + at;
-                    self.marks.push((last, unit));
-                }
-                if self.ascii == base + at && c.is_ascii() {
-                    self.ascii += 1;
-                    last = self.ascii;
-                }
-                unit += if c.len_utf8() == 4 { 2 } else { 1 };
-            }
+            self.mark(text);
         }
         self.text.push_str(text);
         self.units = end;
         Some(start)
+    }
+
+    /// Sets the marks in a text that is about to be appended.
+    fn mark(&mut self, text: &str) {
+        let mut unit = self.units;
+        let base = self.text.len();
+        let mut last = self.marks.last().map_or(self.ascii, |mark| mark.0);
+        for (at, c) in text.char_indices() {
+            if base + at >= last + STEP {
+                last = base + at;
+                self.marks.push((last, unit));
+            }
+            if self.ascii == base + at && c.is_ascii() {
+                self.ascii += 1;
+                last = self.ascii;
+            }
+            unit += if c.len_utf8() == 4 { 2 } else { 1 };
+        }
     }
 
     /// Finds the byte of a unit; `Err` with the byte of the character's start if the unit lies between two halves.

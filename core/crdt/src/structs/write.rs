@@ -16,35 +16,35 @@ const EDIT_BYTES: usize = 56;
 impl Structs {
     /// Encodes what the transaction that was closed last changed; `None` if that is nothing.
     pub(crate) fn encode_changes<E: Encoder>(&self) -> Option<Vec<u8>> {
-        let changes = &self.changes;
-        if changes.deletes.is_empty() && changes.touched.is_empty() {
-            return None;
+        match (self.changes.touched.as_slice(), self.changes.deletes.as_slice()) {
+            ([], []) => None,
+            (&[slot], []) => match self.inserted(slot) {
+                Some(edit) => Some(E::inserted(&edit)),
+                None => Some(self.encode_all_changes::<E>()),
+            },
+            ([], &[(slot, range)]) => Some(E::deleted(self.client(slot).id, range)),
+            _ => Some(self.encode_all_changes::<E>()),
         }
-        match (changes.touched.as_slice(), changes.deletes.as_slice()) {
-            (&[slot], []) => {
-                if let Some(edit) = self.inserted(slot) {
-                    return Some(E::inserted(&edit));
-                }
-            }
-            ([], &[(slot, range)]) => return Some(E::deleted(self.client(slot).id, range)),
-            _ => {}
-        }
+    }
+
+    fn encode_all_changes<E: Encoder>(&self) -> Vec<u8> {
         let mut encoder = E::with_capacity(EDIT_BYTES);
-        match *changes.touched.as_slice() {
+        match *self.changes.touched.as_slice() {
             [] => self.write(&mut encoder, &[]),
             [slot] => self.write(&mut encoder, &[(slot, self.before(slot))]),
-            _ => {
+            ref touched => {
                 let mut clients: Vec<(u32, u32)> =
-                    changes.touched.iter().map(|&slot| (slot, self.before(slot))).collect();
+                    touched.iter().map(|&slot| (slot, self.before(slot))).collect();
                 clients.sort_unstable_by_key(|&(slot, _)| std::cmp::Reverse(self.client(slot).id));
                 self.write(&mut encoder, &clients);
             }
         }
         self.write_changed_deletes(&mut encoder);
-        Some(encoder.finish())
+        encoder.finish()
     }
 
-    /// What a client got in this transaction, if it is one text with an origin.
+    /// What a client got in this transaction, if it is one short text with an origin.
+    #[inline]
     fn inserted(&self, slot: u32) -> Option<Inserted<'_>> {
         let client = self.client(slot);
         let clock = self.before(slot);
@@ -58,6 +58,9 @@ impl Structs {
         }
         let units = item.len - offset;
         let text = client.texts.part(item.content + offset, units)?;
+        if text.len() > Inserted::MOST_BYTES {
+            return None;
+        }
         Some(Inserted { client: client.id, clock, origin, right_origin, text, units })
     }
 
