@@ -5,13 +5,14 @@ pub(crate) mod copy;
 pub(crate) mod event;
 pub(crate) mod filter;
 pub(crate) mod json;
+pub(crate) mod pending;
 pub(crate) mod subdocs;
 pub(crate) mod transaction;
 pub(crate) mod tree;
 
-use crate::doc::apply::Pending;
 use crate::doc::event::Observers;
 use crate::doc::filter::Filter;
+use crate::doc::pending::{OWN, Pending};
 use crate::doc::transaction::{Commit, Transaction};
 use crate::encoding::content::TypeKind;
 use crate::encoding::decoder::{Decoder, DecoderV1, DecoderV2};
@@ -45,15 +46,12 @@ impl Default for Options {
     }
 }
 
-/// Why what waits can be read: nothing of it may be lost.
-const OWN: &str = "what waits was checked when it came in";
-
 /// What a document holds but can't show yet, since something before it has not arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// Clients and the clock of a unit that is waited for; empty if only deletions wait.
     pub missing: Vec<(ClientId, u32)>,
-    /// Size in bytes of what waits.
+    /// Size in bytes of what waits, as it is kept.
     pub bytes: usize,
 }
 
@@ -245,11 +243,12 @@ impl Doc {
         merge: impl Fn(&[&[u8]]) -> Result<Vec<u8>, Error>,
     ) -> Vec<u8> {
         let mut parts = vec![state];
-        if let Some(deletes) = &self.pending.deletes {
-            parts.push(convert(deletes.clone()).expect(OWN));
+        let Pending { structs, deletes, .. } = &self.pending;
+        if !deletes.is_empty() {
+            parts.push(convert(deletes.encode()).expect(OWN));
         }
-        if let Some((_, structs)) = &self.pending.structs {
-            parts.push(diff_own(structs, than).and_then(&convert).expect(OWN));
+        if !structs.is_empty() {
+            parts.push(diff_own(&structs.encode(), than).and_then(&convert).expect(OWN));
         }
         if parts.len() == 1 {
             return parts.swap_remove(0);
@@ -276,25 +275,21 @@ impl Doc {
 
     /// Returns what waits for something that has not arrived.
     pub fn waiting(&self) -> Option<Waiting> {
-        let Pending { structs, deletes } = &self.pending;
-        if structs.is_none() && deletes.is_none() {
-            return None;
-        }
-        let missing = structs.iter().flat_map(|(missing, _)| missing);
-        Some(Waiting {
-            missing: missing.map(|(&client, &clock)| (client, clock)).collect(),
-            bytes: self.pending.bytes(),
+        let pending = &self.pending;
+        (!pending.is_empty()).then(|| Waiting {
+            missing: pending.missing.iter().map(|(&client, &clock)| (client, clock)).collect(),
+            bytes: pending.bytes(),
         })
     }
 
     /// Whether structs wait.
     pub fn has_waiting_structs(&self) -> bool {
-        self.pending.structs.is_some()
+        !self.pending.structs.is_empty()
     }
 
     /// Whether deletions wait.
     pub fn has_waiting_deletes(&self) -> bool {
-        self.pending.deletes.is_some()
+        !self.pending.deletes.is_empty()
     }
 
     /// Bytes held by the large parts of the document.

@@ -1,53 +1,109 @@
 //! Applies updates: everything that can be integrated now, and the rest kept until what it waits for arrives.
 //!
 //! Clients are taken from the highest id down; an item whose origin or parent is further on in the same update goes on a
-//! stack until that is done. What depends on units that are not here is kept as one update of the second format, beside
-//! the clocks it waits for, and tried again when one of them is passed. Deletions of unknown units wait likewise.
+//! stack until that is done. What depends on units that are not here is kept ([`pending`](crate::doc::pending)) beside the
+//! clocks it waits for, and tried again when one of them is passed. Deletions of unknown units wait likewise.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::doc::pending::{Held, HeldBlocks, Pending};
 use crate::encoding::block::{Block, BlockKind, Parent, Piece, Plain};
 use crate::encoding::content::Content;
-use crate::encoding::decoder::{Checked, Decoder, DecoderV2, walk};
+use crate::encoding::decoder::{Checked, Decoder, walk};
 use crate::encoding::delete_set::DeleteSet;
-use crate::encoding::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
-use crate::error::Error;
 use crate::id::{ClientId, Id};
 use crate::structs::Structs;
 use crate::structs::clocks::Place;
 use crate::structs::item::{Kind, NIL, Ref};
 use crate::structs::place::{Passed, Spot};
-use crate::update::merge_own;
-
-/// What waits for something that has not arrived.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Pending {
-    /// Structs that wait, as an update of the second format, and per client a clock that must be passed first.
-    pub(crate) structs: Option<(BTreeMap<ClientId, u32>, Vec<u8>)>,
-    /// Deletions of unknown units, as an update of the second format.
-    pub(crate) deletes: Option<Vec<u8>>,
-}
-
-impl Pending {
-    /// Size in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.structs.as_ref().map_or(0, |(_, structs)| structs.len())
-            + self.deletes.as_ref().map_or(0, Vec::len)
-    }
-}
-
-/// One client's blocks of an update, taken one after the other.
-struct Queue<'a> {
-    client: ClientId,
-    blocks: std::vec::IntoIter<Block<'a>>,
-}
 
 /// Blocks that an empty document takes one by one; more are ordered when all are here.
 pub(crate) const FEW: usize = if cfg!(test) { 4 } else { 64 };
 
-/// What has to wait: per client the clock that must be passed first, and the structs as an update.
-type Rest = (BTreeMap<ClientId, u32>, Vec<u8>);
+/// One client's blocks of an update, or of what waits, taken one after the other.
+trait Queue<'a>: Iterator<Item = Block<'a>> {
+    /// Gives a block back that was taken: it has to wait, and all that are behind it.
+    fn keep(&mut self, block: Block<'a>);
+}
+
+/// A queue of an update's blocks.
+struct UpdateBlocks<'a> {
+    blocks: std::vec::IntoIter<Block<'a>>,
+    kept: Vec<Block<'a>>,
+}
+
+impl<'a> Iterator for UpdateBlocks<'a> {
+    type Item = Block<'a>;
+
+    fn next(&mut self) -> Option<Block<'a>> {
+        self.blocks.next()
+    }
+}
+
+impl<'a> Queue<'a> for UpdateBlocks<'a> {
+    fn keep(&mut self, block: Block<'a>) {
+        self.kept.push(block);
+    }
+}
+
+impl<'a> Queue<'a> for HeldBlocks<'a> {
+    fn keep(&mut self, block: Block<'a>) {
+        self.give_back(block.clock);
+    }
+}
+
+/// A client's queue, until it turns out that what is next has to wait.
+struct Line<Q> {
+    client: ClientId,
+    blocks: Q,
+    waits: bool,
+}
+
+impl<'a, Q: Queue<'a>> Line<Q> {
+    fn new(client: ClientId, blocks: Q) -> Self {
+        Self { client, blocks, waits: false }
+    }
+
+    fn next(&mut self) -> Option<Block<'a>> {
+        if self.waits { None } else { self.blocks.next() }
+    }
+}
+
+/// Finds a client among lines that are in order.
+fn find<Q>(lines: &mut [Line<Q>], client: ClientId) -> Option<&mut Line<Q>> {
+    let at = lines.binary_search_by_key(&client, |line| line.client).ok()?;
+    Some(&mut lines[at])
+}
+
+/// Puts an update's blocks in queues, the lowest client first. They are taken from the end: the highest client first, as
+/// others' items tend to go behind its.
+fn queues<'a>(blocks: impl Iterator<Item = Block<'a>>) -> Vec<Line<UpdateBlocks<'a>>> {
+    let mut clients: Vec<(ClientId, Vec<Block<'a>>)> = Vec::new();
+    for block in blocks {
+        match clients.last_mut() {
+            Some((client, blocks)) if *client == block.client => blocks.push(block),
+            _ => clients.push((block.client, vec![block])),
+        }
+    }
+    let line = |(client, blocks): (ClientId, Vec<Block<'a>>)| {
+        Line::new(client, UpdateBlocks { blocks: blocks.into_iter(), kept: Vec::new() })
+    };
+    let mut lines: Vec<Line<_>> = clients.into_iter().map(line).collect();
+    lines.sort_by_key(|line| line.client);
+    lines
+}
+
+/// What has to wait of an update that was tried.
+fn kept(lines: Vec<Line<UpdateBlocks<'_>>>) -> Held {
+    let mut held = Held::default();
+    for line in lines.into_iter().filter(|line| line.waits) {
+        for block in line.blocks.kept.into_iter().chain(line.blocks.blocks) {
+            held.push(&block);
+        }
+    }
+    held
+}
 
 /// What an item stands beside, once everything it needs is here.
 enum Needs {
@@ -76,7 +132,7 @@ impl Structs {
         self.unordered = Some(Vec::new());
         let read = walk(&mut decoder, budget, |piece| self.take_piece(passed, piece).is_none());
         self.order_all();
-        let is_whole = read.is_ok_and(|deletes| self.apply_deletes(&deletes).is_none());
+        let is_whole = read.is_ok_and(|deletes| self.apply_deletes(&deletes).is_empty());
         if !is_whole {
             *self = empty;
             *passed = Passed::default();
@@ -84,44 +140,46 @@ impl Structs {
         is_whole
     }
 
-    /// Applies an update that was read and checked; merges into `pending` what has to wait.
+    /// Applies an update that was read and checked; what has to wait goes to `pending`.
     pub(crate) fn apply<'a, D: Decoder<'a>>(
         &mut self,
         passed: &mut Passed,
         pending: &mut Pending,
         mut update: Checked<'a, D>,
-    ) -> Result<(), Error> {
+    ) {
         let deletes = std::mem::take(&mut update.deletes);
         let rest = self.integrate_all(passed, update);
-        let mut retry = false;
-        match (&mut pending.structs, rest) {
-            (Some((missing, waiting)), rest) => {
-                retry = missing.iter().any(|(&client, &clock)| clock < self.next(client));
-                if let Some((more_missing, more)) = rest {
-                    for (client, clock) in more_missing {
-                        let known = missing.entry(client).or_insert(clock);
-                        *known = (*known).min(clock);
-                    }
-                    *waiting = merge_own(&[waiting, &more])?;
-                }
-            }
-            (empty, rest) => *empty = rest,
+        let retry = pending.missing.iter().any(|(&client, &clock)| clock < self.next(client));
+        if let Some((missing, structs)) = rest {
+            pending.add(structs, missing);
         }
-        let rest = self.apply_deletes(&deletes);
-        let older = match &pending.deletes {
-            Some(waiting) => {
-                self.apply_deletes(&Checked::<DecoderV2<'_>>::read_own(waiting)?.deletes)
-            }
-            None => None,
-        };
-        pending.deletes = match (rest, older) {
-            (Some(new), Some(old)) => Some(merge_own(&[&new, &old])?),
-            (new, old) => new.or(old),
-        };
-        if retry && let Some((_, waiting)) = pending.structs.take() {
-            self.apply(passed, pending, Checked::<DecoderV2<'_>>::read_own(&waiting)?)?;
+        let unknown = self.apply_deletes(&deletes);
+        self.retry_deletes(pending);
+        pending.deletes.add(unknown);
+        if retry {
+            self.retry_structs(passed, pending);
+            self.retry_deletes(pending);
         }
-        Ok(())
+    }
+
+    /// Integrates what can be of what waits.
+    fn retry_structs(&mut self, passed: &mut Passed, pending: &mut Pending) {
+        let queues = pending.structs.queues();
+        let mut lines: Vec<Line<_>> =
+            queues.into_iter().map(|(client, blocks)| Line::new(client, blocks)).collect();
+        pending.missing = self.integrate_queued(passed, &mut lines);
+        let taken: Vec<_> = lines.iter().map(|line| (line.client, line.blocks.taken())).collect();
+        for (client, count) in taken {
+            pending.structs.remove_first(client, count);
+        }
+    }
+
+    /// Deletes what has become known of the deletions that wait.
+    fn retry_deletes(&mut self, pending: &mut Pending) {
+        if !pending.deletes.is_empty() {
+            let known = pending.deletes.take_known(|client| self.next(client));
+            self.apply_deletes(&known);
+        }
     }
 
     /// Integrates what can be; returns what can't, with the clocks it waits for.
@@ -129,7 +187,7 @@ impl Structs {
         &mut self,
         passed: &mut Passed,
         mut update: Checked<'a, D>,
-    ) -> Option<Rest> {
+    ) -> Option<(BTreeMap<ClientId, u32>, Held)> {
         let loads = update.count > FEW && self.items.len() == 0;
         if loads {
             self.items.reserve(update.count);
@@ -147,7 +205,10 @@ impl Structs {
         let rest = if update.is_descending && stuck.is_none() {
             None
         } else {
-            self.integrate_queued(passed, stuck, update)
+            // What could not be taken may stand before what it needs.
+            let mut lines = queues(stuck.into_iter().chain(update));
+            let missing = self.integrate_queued(passed, &mut lines);
+            (!missing.is_empty()).then(|| (missing, kept(lines)))
         };
         if loads {
             self.order_all();
@@ -188,42 +249,22 @@ impl Structs {
         None
     }
 
-    /// Integrates blocks that may stand before what they need, the first (`stuck`) among them.
-    fn integrate_queued<'a>(
+    /// Integrates blocks that may stand before what they need; returns what those that stay behind wait for.
+    fn integrate_queued<'a, Q: Queue<'a>>(
         &mut self,
         passed: &mut Passed,
-        stuck: Option<Block<'a>>,
-        blocks: impl Iterator<Item = Block<'a>>,
-    ) -> Option<Rest> {
-        let mut clients: Vec<(ClientId, Vec<Block<'a>>)> = Vec::new();
-        for block in blocks {
-            match clients.last_mut() {
-                Some((client, blocks)) if *client == block.client => blocks.push(block),
-                _ => clients.push((block.client, vec![block])),
-            }
-        }
-        let mut queues: Vec<Queue<'_>> = clients
-            .into_iter()
-            .map(|(client, blocks)| Queue { client, blocks: blocks.into_iter() })
-            .collect();
-        // Taken from the end: the highest client first, as others' items tend to go behind its.
-        queues.sort_by_key(|queue| queue.client);
-        let find = |queues: &Vec<Queue<'_>>, client: ClientId| {
-            queues.binary_search_by_key(&client, |queue| queue.client).ok()
-        };
-        let mut current = queues.len();
+        lines: &mut [Line<Q>],
+    ) -> BTreeMap<ClientId, u32> {
+        let mut current = lines.len();
         let mut missing: BTreeMap<ClientId, u32> = BTreeMap::new();
-        let mut rest: BTreeMap<ClientId, Vec<Block<'_>>> = BTreeMap::new();
-        let mut stack: Vec<Block<'_>> = Vec::from_iter(stuck);
+        let mut stack: Vec<Block<'a>> = Vec::new();
         loop {
             let head = if let Some(block) = stack.pop() {
                 block
             } else {
                 // Go on with the current client, else with the next lower one that has blocks.
                 let next = loop {
-                    if let Some(queue) = queues.get_mut(current)
-                        && let Some(block) = queue.blocks.next()
-                    {
+                    if let Some(block) = lines.get_mut(current).and_then(Line::next) {
                         break Some(block);
                     }
                     if current == 0 {
@@ -231,7 +272,7 @@ impl Structs {
                     }
                     current -= 1;
                 };
-                let Some(block) = next else { break };
+                let Some(block) = next else { return missing };
                 block
             };
             if head.is_skip()
@@ -240,8 +281,8 @@ impl Structs {
                 continue;
             }
             let known = self.next(head.client);
-            let blocked = if head.clock > known {
-                Some((head.client, head.clock - 1))
+            let (client, clock) = if head.clock > known {
+                (head.client, head.clock - 1)
             } else {
                 // Even what is known waits for its neighbors, as in Yjs: a collected block may have come first.
                 match self.needs(&head) {
@@ -254,49 +295,26 @@ impl Structs {
                         continue;
                     }
                     Needs::Missing(client) => {
-                        let next =
-                            find(&queues, client).and_then(|queue| queues[queue].blocks.next());
-                        if let Some(needed) = next {
+                        if let Some(needed) = find(lines, client).and_then(Line::next) {
                             stack.push(head);
                             stack.push(needed);
                             continue;
                         }
-                        Some((client, self.next(client)))
+                        (client, self.next(client))
                     }
                 }
             };
-            if let Some((client, clock)) = blocked {
-                let entry = missing.entry(client).or_insert(clock);
-                *entry = (*entry).min(clock);
-                // Nothing on the stack can be done, nor anything that follows in these clients.
-                stack.push(head);
-                let mut stuck: BTreeMap<ClientId, Vec<Block<'_>>> = BTreeMap::new();
-                for block in stack.drain(..) {
-                    stuck.entry(block.client).or_default().push(block);
-                }
-                for (client, mut blocks) in stuck {
-                    if let Some(queue) = find(&queues, client) {
-                        blocks.extend(queues[queue].blocks.by_ref());
-                    }
-                    rest.entry(client).or_default().extend(blocks);
+            let entry = missing.entry(client).or_insert(clock);
+            *entry = (*entry).min(clock);
+            // Nothing on the stack can be done, nor anything that follows in these clients.
+            stack.push(head);
+            for block in stack.drain(..) {
+                if let Some(line) = find(lines, block.client) {
+                    line.waits = true;
+                    line.blocks.keep(block);
                 }
             }
         }
-        if rest.is_empty() {
-            return None;
-        }
-        let mut encoder = EncoderV2::default();
-        lib0::write_var_u64(encoder.rest(), rest.len() as u64);
-        for (client, blocks) in rest.iter().rev() {
-            lib0::write_var_u64(encoder.rest(), blocks.len() as u64);
-            encoder.client(*client);
-            lib0::write_var_u64(encoder.rest(), u64::from(blocks[0].clock));
-            for block in blocks {
-                write_block(&mut encoder, block, 0);
-            }
-        }
-        write_deletes(&mut encoder, &DeleteSet::default());
-        Some((missing, encoder.finish()))
     }
 
     /// Looks whether everything that a block refers to is here.
@@ -469,8 +487,8 @@ impl Structs {
         self.integrate(passed, Ref { slot, clock }, spot, len, item.content.tail(offset), true);
     }
 
-    /// Deletes what is known of a delete set; returns the rest as an update of the second format.
-    fn apply_deletes(&mut self, deletes: &DeleteSet) -> Option<Vec<u8>> {
+    /// Deletes what is known of a delete set; returns the rest.
+    fn apply_deletes(&mut self, deletes: &DeleteSet) -> DeleteSet {
         let mut unknown = DeleteSet::default();
         for (client, ranges) in deletes.iter() {
             let slot = self.slot(client).filter(|&slot| self.client(slot).next > 0);
@@ -488,14 +506,7 @@ impl Structs {
                 }
             }
         }
-        if unknown.is_empty() {
-            return None;
-        }
-        unknown.make_writable();
-        let mut encoder = EncoderV2::default();
-        lib0::write_var_u64(encoder.rest(), 0);
-        write_deletes(&mut encoder, &unknown);
-        Some(encoder.finish())
+        unknown
     }
 
     /// Deletes the known units from `clock` up to `end`, which begin at a place or not far behind it; returns where they

@@ -58,21 +58,22 @@ impl<'a> Transaction<'a> {
         let doc = &mut *self.doc;
         let budget = if limited { budget(update) } else { u64::MAX };
         // Of a few bytes there is nothing to gain, but a document to put by.
-        let is_first = doc.structs.items.bound() == 0 && doc.pending.bytes() == 0;
+        let is_first = doc.structs.items.bound() == 0 && doc.pending.is_empty();
         if is_first && update.len() > FEW && doc.structs.load::<D>(&mut doc.passed, update, budget)
         {
             self.local = false;
             return Ok(());
         }
-        let len = limited.then_some(update.len());
+        let len = update.len();
         let update = Checked::<D>::read(update, budget)?;
         let max = doc.options.max_waiting;
         let before = doc.pending.bytes();
-        // What of it waits is known only when the rest is in. So if it may be too much (in the format in which it waits,
-        // some updates are larger), the document is kept as it was.
-        let may_wait = len.is_some_and(|len| before.saturating_add(2 * len + 64) > max);
+        // What of it waits is known only when the rest is in. So if it may be too much (a struct takes less than 64 bytes
+        // beside its content, a number of three digits nine), the document is kept as it was.
+        let most = len.saturating_add(update.count.saturating_mul(16)).saturating_mul(4);
+        let may_wait = limited && before.saturating_add(most) > max;
         let kept = may_wait.then(|| (doc.structs.clone(), doc.pending.clone()));
-        doc.structs.apply(&mut doc.passed, &mut doc.pending, update)?;
+        doc.structs.apply(&mut doc.passed, &mut doc.pending, update);
         let bytes = doc.pending.bytes();
         if let Some((structs, pending)) = kept
             && bytes > max.max(before)

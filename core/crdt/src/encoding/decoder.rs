@@ -52,9 +52,16 @@ fn narrow(reader: &Reader<'_>, number: u64) -> Result<u32, ReadError> {
 #[derive(Clone)]
 pub(crate) struct DecoderV1<'a> {
     reader: Reader<'a>,
+    /// See [`EncoderV1::with_values`](crate::encoding::encoder::EncoderV1::with_values).
+    has_values: bool,
 }
 
-impl DecoderV1<'_> {
+impl<'a> DecoderV1<'a> {
+    /// Reads what has values where the format has JSON texts.
+    pub(crate) fn with_values(bytes: &'a [u8]) -> Self {
+        Self { reader: Reader::new(bytes), has_values: true }
+    }
+
     #[inline]
     fn id(&mut self) -> Result<Id, ReadError> {
         let client = self.client()?;
@@ -64,7 +71,7 @@ impl DecoderV1<'_> {
 
 impl<'a> Decoder<'a> for DecoderV1<'a> {
     fn open(bytes: &'a [u8]) -> Result<Self, ReadError> {
-        Ok(Self { reader: Reader::new(bytes) })
+        Ok(Self { reader: Reader::new(bytes), has_values: false })
     }
     #[inline]
     fn rest(&mut self) -> &mut Reader<'a> {
@@ -103,6 +110,9 @@ impl<'a> Decoder<'a> for DecoderV1<'a> {
         self.reader.var_u64()
     }
     fn json(&mut self) -> Result<Any, ReadError> {
+        if self.has_values {
+            return Any::read(&mut self.reader);
+        }
         let text = self.reader.var_str()?;
         // What the second format brings in and JSON has no text for is written like this: it must be read again.
         if text == "undefined" {
@@ -355,11 +365,6 @@ pub(crate) struct Checked<'a, D> {
 }
 
 impl<'a, D: Decoder<'a>> Checked<'a, D> {
-    /// Reads what this crate wrote itself: no cap on the number of structs, since what waits is merged from many.
-    pub(crate) fn read_own(bytes: &'a [u8]) -> Result<Self, ReadError> {
-        Self::read(bytes, u64::MAX)
-    }
-
     /// Reads an update of at most `budget` structs.
     pub(crate) fn read(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
         let mut decoder = D::open(bytes)?;
@@ -429,7 +434,7 @@ impl<'a, D: Decoder<'a>> Iterator for Checked<'a, D> {
 
 /// Reads a struct: a text or tombstone in its fields, anything else as a block.
 #[inline]
-fn read_piece<'a, D: Decoder<'a>>(
+pub(crate) fn read_piece<'a, D: Decoder<'a>>(
     decoder: &mut D,
     client: ClientId,
     clock: u32,

@@ -90,6 +90,44 @@ impl DeleteSet {
         }
     }
 
+    /// Adds a range where ranges are sorted and joined, and leaves them so.
+    pub(crate) fn insert(&mut self, client: ClientId, range: Range) {
+        let ranges = self.0.entry(client).or_default();
+        let from = ranges.partition_point(|known| known.end() < range.clock);
+        let to = ranges.partition_point(|known| known.clock <= range.end());
+        let touched = ranges[from..to.max(from)].iter().chain([&range]);
+        let clock = touched.clone().map(|range| range.clock).min().unwrap_or(range.clock);
+        let end = touched.map(|range| range.end()).max().unwrap_or(range.end());
+        ranges.splice(from..to.max(from), [Range { clock, len: end - clock }]);
+    }
+
+    /// Takes out what lies below a clock of each client. The ranges are sorted.
+    pub(crate) fn take_below(&mut self, clock: impl Fn(ClientId) -> u32) -> Self {
+        let mut taken = Self::default();
+        self.0.retain(|&client, ranges| {
+            let clock = clock(client);
+            let count = ranges.partition_point(|range| range.clock < clock);
+            if count == 0 {
+                return true;
+            }
+            let mut below: Vec<Range> = ranges.drain(..count).collect();
+            if let Some(last) = below.last_mut()
+                && last.end() > clock
+            {
+                ranges.insert(0, Range { clock, len: last.end() - clock });
+                last.len = clock - last.clock;
+            }
+            taken.add_all(client, below);
+            !ranges.is_empty()
+        });
+        taken
+    }
+
+    /// How many ranges there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+
     /// Adds all ranges of another set.
     pub(crate) fn extend(&mut self, other: &Self) {
         for (&client, ranges) in &other.0 {

@@ -200,9 +200,15 @@ impl Sink for Short {
 #[derive(Default)]
 pub(crate) struct EncoderV1 {
     out: Vec<u8>,
+    has_values: bool,
 }
 
 impl EncoderV1 {
+    /// Writes behind `out`, and values as such where the format has JSON texts, which cannot spell them all.
+    pub(crate) fn with_values(out: Vec<u8>) -> Self {
+        Self { out, has_values: true }
+    }
+
     fn id(&mut self, id: Id) {
         write_var_u64(&mut self.out, id.client.get());
         write_var_u64(&mut self.out, u64::from(id.clock));
@@ -211,7 +217,7 @@ impl EncoderV1 {
 
 impl Encoder for EncoderV1 {
     fn with_capacity(bytes: usize) -> Self {
-        Self { out: Vec::with_capacity(bytes) }
+        Self { out: Vec::with_capacity(bytes), has_values: false }
     }
     fn rest(&mut self) -> &mut Vec<u8> {
         &mut self.out
@@ -244,6 +250,10 @@ impl Encoder for EncoderV1 {
         write_var_u64(&mut self.out, len);
     }
     fn json(&mut self, value: &Any) {
+        if self.has_values {
+            value.write(&mut self.out);
+            return;
+        }
         // JavaScript would write the text "undefined" here.
         write_var_str(&mut self.out, json::stringify(value).as_deref().unwrap_or("undefined"));
     }

@@ -87,6 +87,13 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         }
         ready
     }),
+    workload("applying a letter's update V1 that waits", letters, |mut ready| {
+        for update in ready.updates.iter().rev() {
+            ready.docs[0].apply_v1(update).unwrap();
+        }
+        assert_eq!(ready.docs[0].waiting(), None);
+        ready
+    }),
     workload("merging updates V1", letters, |mut ready| {
         let updates: Vec<&[u8]> = ready.updates.iter().map(Vec::as_slice).collect();
         let merged = update::merge_v1(&updates).unwrap();
