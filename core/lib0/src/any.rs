@@ -179,6 +179,8 @@ impl Any {
                 }
                 Self::Array(values)
             }
+            // In JSON it is an object of numbers, one deeper.
+            116 if depth == MAX_DEPTH => return Err(reader.error("value nested too deep")),
             116 => Self::Bytes(reader.var_bytes()?.to_owned()),
             _ => return Err(ReadError { at, what: "unknown kind of value" }),
         })

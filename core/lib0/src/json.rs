@@ -35,10 +35,9 @@ fn write_value(out: &mut String, value: &Any) {
         Any::Bool(false) => out.push_str("false"),
         Any::Number(number) if number.is_finite() => write_number(out, *number),
         Any::Undefined | Any::Null | Any::Number(_) => out.push_str("null"),
-        // JSON.stringify throws on a BigInt; a document that carries one as an embed gets its digits.
-        Any::BigInt(number) => {
-            let _ = write!(out, "{number}");
-        }
+        // JSON.stringify throws on a BigInt; a document that carries one as an embed gets the number it is read as.
+        #[expect(clippy::cast_precision_loss, reason = "JSON's numbers have no more digits")]
+        Any::BigInt(number) => write_number(out, *number as f64),
         Any::String(text) => write_string(out, text),
         Any::Bytes(bytes) => {
             // A Uint8Array is an object with its indices as keys.
@@ -300,6 +299,26 @@ mod tests {
         check(1.5e300, "1.5e+300");
         check(123_456.789, "123456.789");
         check(f64::NAN, "null");
+    }
+
+    #[test]
+    fn what_has_no_text_is_written_as_it_is_read_again() {
+        for value in [i64::MAX, i64::MIN, (1 << 53) + 1, -7, 0] {
+            let text = stringify(&Any::BigInt(value)).unwrap();
+            assert_eq!(stringify(&parse(&text).unwrap()).unwrap(), text);
+        }
+        assert_eq!(stringify(&Any::BigInt(-7)).unwrap(), "-7");
+    }
+
+    #[test]
+    fn a_value_that_is_read_is_no_deeper_as_json() {
+        let bytes_at = |depth: usize| {
+            let value = [[117, 1].repeat(depth), vec![116, 1, 9]].concat();
+            Any::read(&mut crate::Reader::new(&value))
+        };
+        let deepest = bytes_at(MAX_DEPTH - 1).unwrap();
+        assert!(parse(&stringify(&deepest).unwrap()).is_some());
+        assert!(bytes_at(MAX_DEPTH).is_err());
     }
 
     #[test]
