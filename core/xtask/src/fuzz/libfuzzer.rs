@@ -206,7 +206,8 @@ fn fuzz(target: &str, place: &Place, seconds: u64) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Replaces the inputs in the work tree by the smallest ones that reach as much, as far as there is room.
+/// Replaces the inputs in the work tree, but those that have a name, by the smallest ones that reach as much, as far as
+/// there is room.
 fn keep(target: &str, place: &Place) -> Result<()> {
     let merged = place.found.with_extension("merged");
     // What a merge that was stopped left.
@@ -233,10 +234,15 @@ fn keep(target: &str, place: &Place) -> Result<()> {
     if inputs.is_empty() {
         return Ok(());
     }
-    for entry in fs::read_dir(&place.kept)? {
-        fs::remove_file(entry?.path())?;
-    }
     let mut room = KEPT;
+    for entry in fs::read_dir(&place.kept)? {
+        let entry = entry?;
+        if is_named(&entry.file_name().to_string_lossy()) {
+            room = room.saturating_sub(entry.metadata()?.len());
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
     for (len, name) in inputs.into_iter().filter(|(len, _)| *len <= MAX_LEN) {
         let Some(left) = room.checked_sub(len) else { break };
         room = left;
@@ -244,6 +250,11 @@ fn keep(target: &str, place: &Place) -> Result<()> {
     }
     fs::remove_dir_all(&merged)?;
     Ok(())
+}
+
+/// Whether somebody gave an input its name, for what it shows; libFuzzer's are hashes.
+fn is_named(input: &str) -> bool {
+    input.len() != 40 || !input.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Sums up; an error if anything was found.
