@@ -168,7 +168,8 @@ impl Party {
 
     fn check(&mut self, who: usize) {
         self.counts.checks += 1;
-        if let Err(problem) = self.replicas[who].doc.check() {
+        let doc = &self.replicas[who].doc;
+        if let Err(problem) = doc.check().and_then(|()| doc.check_origins()) {
             panic!("replica {who}: {problem}");
         }
     }

@@ -279,6 +279,7 @@ impl Run {
                 follow.check(&commit, step)?;
                 check_subdocs(step, &commit)?;
                 doc.check()?;
+                doc.check_origins()?;
                 check_emits(step, got)?;
                 self.keep(step, &step["emits"]);
                 self.check_stacks(step, &doc_name)?;
@@ -305,6 +306,7 @@ impl Run {
                         return Err(format!("refused: {refused}, {:?}", applied.err()));
                     }
                     doc.check()?;
+                    doc.check_origins()?;
                     if refused {
                         equal(&doc.state_v1(), &before)?;
                     }
@@ -493,6 +495,7 @@ impl Run {
                 let doc = self.docs.get_mut(&doc_name).unwrap();
                 manager.clear(doc);
                 doc.check()?;
+                doc.check_origins()?;
             }
             "stop" => {
                 let (doc_name, manager) = self.undo[step["um"].as_str().unwrap()].clone();
@@ -511,6 +514,7 @@ impl Run {
                     check_subdocs(step, commit)?;
                 }
                 doc.check()?;
+                doc.check_origins()?;
                 let left = [manager.undo_len(doc) as u64, manager.redo_len(doc) as u64];
                 if step["left"].as_array().unwrap().iter().zip(left).any(|(want, got)| *want != got)
                 {
@@ -586,6 +590,7 @@ impl Run {
                 let applied = if v1 { doc.apply_v1(&shallow) } else { doc.apply_v2(&shallow) };
                 applied.map_err(|e| e.to_string())?;
                 doc.check()?;
+                doc.check_origins()?;
             }
             "snapDelta" => {
                 let moment =
@@ -598,6 +603,7 @@ impl Run {
                 };
                 let steps = text.delta_between(doc, now.as_ref(), earlier.as_ref(), None);
                 doc.check()?;
+                doc.check_origins()?;
                 let got = delta_of(doc, steps);
                 if !same(&got, &any(&step["delta"])) {
                     return Err(format!("{got:?}, expected {}", step["delta"]));

@@ -380,7 +380,7 @@ impl Network {
         let (content, moment) = (self.shown(0), self.doc(0).snapshot());
         for at in 0..self.len() {
             let doc = self.doc(at);
-            doc.check().unwrap();
+            doc.check().and_then(|()| doc.check_origins()).unwrap();
             assert_eq!(doc.waiting(), None, "replica {at}");
             assert_eq!(self.shown(at), content, "what replicas 0 and {at} show");
             assert_eq!(doc.snapshot(), moment, "the moments of replicas 0 and {at}");

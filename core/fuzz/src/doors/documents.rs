@@ -140,6 +140,10 @@ fn taken_whole_or_not(format: Format, other: Format, bytes: &[u8]) {
             (empty(1, gc), None)
         };
         let before = bytes_of(&doc);
+        let known = doc.state_vector();
+        let restates = (format.info)(bytes).is_ok_and(|info| {
+            info.clients.iter().any(|&(client, first, ..)| first < known.get(client))
+        });
         if (format.apply)(&mut doc, bytes).is_err() {
             assert!(bytes_of(&doc) == before, "refused, but not left alone");
         }
@@ -156,7 +160,7 @@ fn taken_whole_or_not(format: Format, other: Format, bytes: &[u8]) {
         map.insert(&mut transaction, "k", true).unwrap();
         transaction.commit();
         sound(&doc);
-        loads_again(&doc, format, other);
+        loads_again(&doc, restates, format, other);
         if let Some(undo) = undo {
             while undo.undo(&mut doc).is_ok_and(|undone| undone.is_some()) {
                 sound(&doc);
@@ -172,8 +176,9 @@ fn taken_whole_or_not(format: Format, other: Format, bytes: &[u8]) {
     }
 }
 
-/// What a document saves shows the same when it is loaded, whatever the format, and saves the same again.
-fn loads_again(doc: &Doc, format: Format, other: Format) {
+/// What a document saves shows the same when it is loaded, whatever the format, and saves the same again. `restates`:
+/// it was told of units that it knew already.
+fn loads_again(doc: &Doc, restates: bool, format: Format, other: Format) {
     let load = |format: Format, state: &[u8]| {
         let mut fresh = empty(77, doc.state_v1().len().is_multiple_of(2));
         (format.apply)(&mut fresh, state).expect("our own state");
@@ -182,16 +187,46 @@ fn loads_again(doc: &Doc, format: Format, other: Format) {
     };
     let state = (format.state)(doc);
     let mut fresh = load(format, &state);
-    let mut shown = doc.clone();
-    let (ours, theirs) = (shown.text("t"), fresh.text("t"));
-    assert_eq!(theirs.read(&fresh), ours.read(&shown));
     // What was known already may have waited beside it, as in Yjs; that is not saved.
     assert!(fresh.waiting().is_none() || doc.waiting().is_some());
-    assert_eq!(fresh.state_vector(), doc.state_vector());
-    let converted = load(other, &(format.convert)(&state).expect("our own state"));
-    assert!(bytes_of(&converted) == bytes_of(&fresh), "converted, it is another state");
-    let again = load(format, &(format.state)(&fresh));
-    assert!(bytes_of(&again) == bytes_of(&fresh), "loaded again, it is another state");
+    // What waits may be known in part: as something else if it was made up, else as collected. Yjs writes each unit
+    // once, as the one or the other, so that more of it or less waits when it is loaded.
+    let is_one = !(restates && doc.has_waiting_structs());
+    assert!(!is_one || fresh.state_vector() == doc.state_vector());
+    assert_eq!(ends(&fresh.state_v1()), ends(&doc.state_v1()), "something of the state is gone");
+    // An item whose neighbors were collected is collected when it is loaded. Only one that says it was typed where it
+    // cannot have been was not collected with them; it is gone then, and what stands beside it when that is loaded.
+    if is_one && doc.check_origins().is_ok() {
+        let mut shown = doc.clone();
+        let (ours, theirs) = (shown.text("t"), fresh.text("t"));
+        assert_eq!(theirs.read(&fresh), ours.read(&shown));
+    }
+    let theirs = (format.convert)(&state).expect("our own state");
+    let converted = load(other, &theirs);
+    // As in Yjs the first format has no text for some values (a `BigInt`, NaN) and the second drops a `__proto__`.
+    let back = (other.convert)(&theirs).expect("what was converted");
+    let is_same = bytes_of(&converted) == bytes_of(&fresh);
+    assert!(is_same || back != state, "converted, it is another state");
+    let drops = state.windows(9).any(|window| window == b"__proto__");
+    assert!(drops || converted.state_v1() == fresh.state_v1(), "converted, it has other items");
+    let known = fresh.state_vector();
+    let mut last = fresh;
+    for _ in 0..=doc.structs() {
+        let again = load(format, &(format.state)(&last));
+        assert_eq!(again.state_vector(), known);
+        if bytes_of(&again) == bytes_of(&last) {
+            return;
+        }
+        assert!(last.check_origins().is_err(), "loaded again, it is another state");
+        last = again;
+    }
+    panic!("each time it is loaded, it is another state");
+}
+
+/// Per client the clock after its last unit in an update of the first format.
+fn ends(update: &[u8]) -> Vec<(ClientId, u32)> {
+    let clients = update::info_v1(update).expect("our own state").clients;
+    clients.into_iter().map(|(client, _, end, _)| (client, end)).collect()
 }
 
 /// Cuts bytes at lengths of one or two bytes, as Yjs writes numbers.
