@@ -33,8 +33,6 @@
 //!   fewer formats in one that it did not know as a text when they came. So do we; ask for roots first.
 //! - *A member `__proto__`* of an object is dropped by JavaScript where it is read as a value, and kept where it is
 //!   read as JSON. So it is here.
-//! - *Merging 64 updates or more at once* in which collected and other structs of one clock meet depends on how the
-//!   JavaScript engine sorts; here the first update that has a unit gives it.
 //!
 //! Pure: no clock, no randomness, no I/O, no threads. The modules are in reading order, each uses only those above it;
 //! but the document with its transactions, the shared types and what is kept of the past need each other.

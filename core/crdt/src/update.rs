@@ -4,8 +4,10 @@
 //! structs), takes each unit from the first update that has it, and bridges what is in none of them with a hole.
 
 mod obfuscate;
+mod sort;
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use lib0::{ReadError, write_var_u64};
 
@@ -156,7 +158,7 @@ fn info(update: &Update<'_>) -> Info {
         info.missing +=
             blocks.iter().filter(|b| b.is_skip()).map(|b| u64::from(b.len)).sum::<u64>();
     }
-    info.clients.sort_by_key(|entry| std::cmp::Reverse(entry.0));
+    info.clients.sort_by_key(|entry| Reverse(entry.0));
     for (_, ranges) in update.deletes.iter() {
         info.deleted_ranges += ranges.len();
         info.deleted_units += ranges.iter().map(|range| u64::from(range.len)).sum::<u64>();
@@ -278,7 +280,7 @@ impl<'a> Source<'a> {
         // Yjs writes the highest client first. What others wrote is put in order: what is merged would else name a client
         // twice, and could not be read again.
         let mut clients = update.clients;
-        clients.sort_by_key(|&(client, _)| std::cmp::Reverse(client));
+        clients.sort_by_key(|&(client, _)| Reverse(client));
         let blocks: Vec<_> = clients
             .into_iter()
             .flat_map(|(_, blocks)| blocks)
@@ -297,6 +299,12 @@ impl<'a> Source<'a> {
         let block = self.current.take();
         self.advance();
         block
+    }
+
+    /// Where the source stands, and whether that was collected.
+    fn key(&self) -> Option<(Key, bool)> {
+        let block = self.current.as_ref()?;
+        Some(((Reverse(block.client), block.clock), matches!(block.kind, BlockKind::Gc)))
     }
 }
 
@@ -318,148 +326,159 @@ fn merge<'a, E: Encoder>(
     let mut writer = FragmentWriter::<E>::new(updates.iter().map(|update| update.len()).sum());
     // The block that was taken last; it is written as soon as it can't grow any more.
     let mut pending: Option<Block<'a>> = None;
-    // Highest client first, within a client lowest clock first.
-    let mut order: Vec<usize> =
-        (0..sources.len()).filter(|&at| sources[at].current.is_some()).collect();
-    if order.len() > SHORT {
-        order.sort_by(|&left, &right| compare(&sources[left], &sources[right]));
-    }
-    loop {
-        // Only the first one has moved on since.
-        if order.first().is_some_and(|&first| sources[first].current.is_none()) {
-            order.remove(0);
-        }
-        sort(&mut order, &sources);
-        let Some(&first) = order.first() else { break };
-        let source = &mut sources[first];
-        let Some(first_client) = source.current.as_ref().map(|block| block.client) else { break };
-        if let Some(last) = pending.as_mut() {
-            let mut moved = false;
-            while source
-                .current
-                .as_ref()
-                .is_some_and(|b| b.end() <= last.end() && b.client >= last.client)
-            {
-                source.advance();
-                moved = true;
-            }
-            let Some(block) = source.current.as_ref() else { continue };
-            if block.client != first_client || (moved && block.clock > last.end()) {
-                continue;
-            }
-            if first_client != last.client {
-                writer.write(last, 0);
-                pending = source.take();
-            } else if last.end() < block.clock {
-                if last.is_skip() {
-                    last.len = block.end() - last.clock;
-                } else {
-                    writer.write(last, 0);
-                    pending = Some(Block {
-                        client: first_client,
-                        clock: last.end(),
-                        len: block.clock - last.end(),
-                        kind: BlockKind::Skip,
-                    });
-                }
-            } else {
-                let overlap = last.end() - block.clock;
-                let mut block = block.clone();
-                if overlap > 0 && last.is_skip() {
-                    last.len -= overlap;
-                } else if overlap > 0 {
-                    block = block.tail(overlap);
-                }
-                let joins = matches!(
-                    (&last.kind, &block.kind),
-                    (BlockKind::Gc, BlockKind::Gc) | (BlockKind::Skip, BlockKind::Skip)
-                );
-                if joins {
-                    // The source stays at the whole block, which decides what is looked at next.
-                    last.len += block.len;
-                } else {
-                    if last.len > 0 {
-                        writer.write(last, 0);
-                    }
-                    pending = Some(block);
-                    source.advance();
-                }
-            }
-        } else {
-            pending = source.take();
-        }
-        // What follows in the same update without a gap is taken at once.
-        while let (Some(last), Some(next)) = (pending.as_ref(), source.current.as_ref()) {
-            if next.client != first_client || next.clock != last.end() {
-                break;
-            }
-            writer.write(last, 0);
-            pending = source.take();
-        }
+    let mut order = Order::new(&sources);
+    while let Some(first) = order.first() {
+        order.count(&sources[first], -1);
+        pending = merge_from(&mut sources[first], pending, &mut writer);
+        order.count(&sources[first], 1);
+        order.renew(&sources);
     }
     if let Some(last) = &pending {
         writer.write(last, 0);
     }
     Ok(writer.finish(&mut deletes))
 }
-
-/// How Yjs orders what is to be merged: by client, the highest first, then by clock.
-fn compare(left: &Source<'_>, right: &Source<'_>) -> Ordering {
-    let key = |source: &Source<'_>| {
-        source.current.as_ref().map(|block| (std::cmp::Reverse(block.client), block.clock))
-    };
-    key(left).cmp(&key(right))
-}
-
-/// Arrays up to this length are sorted by V8 as described at [`sort`]. Of longer ones it merges runs, which is not
-/// copied: there another engine than V8 differs as well, and either block says the same to whoever applies it.
-const SHORT: usize = 63;
-
-/// Brings the sources in order again after the first one moved on, as JavaScript's sort leaves them.
-///
-/// Yjs's comparison is not consistent: of an item and a collected block with the same id each comes before the other.
-/// Which of them is taken then depends on how V8 sorts short arrays (it finds the first run, reverses it if it
-/// descends, and inserts the others by halving), so that is what is done here.
-fn sort(order: &mut [usize], sources: &[Source<'_>]) {
-    if order.len() < 2 {
-        return;
-    }
-    if order.len() > SHORT {
-        let first = order[0];
-        let behind =
-            order[1..].partition_point(|&other| compare(&sources[other], &sources[first]).is_lt());
-        order[..=behind].rotate_left(1);
-        return;
-    }
-    let before = |left: usize, right: usize| {
-        let (left, right) = (&sources[left], &sources[right]);
-        let is_gc = |source: &Source<'_>| {
-            source.current.as_ref().is_some_and(|block| matches!(block.kind, BlockKind::Gc))
-        };
-        match compare(left, right) {
-            Ordering::Less => true,
-            Ordering::Equal => is_gc(left) != is_gc(right),
-            Ordering::Greater => false,
+/// Takes from the first source what comes next; `pending` was taken last, and is written as soon as it can't grow any
+/// more. Returns what is pending then.
+fn merge_from<'a, E: Encoder>(
+    source: &mut Source<'a>,
+    mut pending: Option<Block<'a>>,
+    writer: &mut FragmentWriter<E>,
+) -> Option<Block<'a>> {
+    let first_client = source.current.as_ref()?.client;
+    if let Some(last) = pending.as_mut() {
+        let mut moved = false;
+        while source
+            .current
+            .as_ref()
+            .is_some_and(|b| b.end() <= last.end() && b.client >= last.client)
+        {
+            source.advance();
+            moved = true;
         }
-    };
-    let descends = before(order[1], order[0]);
-    let mut run = 2;
-    while run < order.len() && before(order[run], order[run - 1]) == descends {
-        run += 1;
-    }
-    if descends {
-        order[..run].reverse();
-    }
-    for at in run..order.len() {
-        let (mut low, mut high) = (0, at);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if before(order[at], order[middle]) {
-                high = middle;
+        let Some(block) = source.current.as_ref() else { return pending };
+        if block.client != first_client || (moved && block.clock > last.end()) {
+            return pending;
+        }
+        if first_client != last.client {
+            writer.write(last, 0);
+            pending = source.take();
+        } else if last.end() < block.clock {
+            if last.is_skip() {
+                last.len = block.end() - last.clock;
             } else {
-                low = middle + 1;
+                writer.write(last, 0);
+                pending = Some(Block {
+                    client: first_client,
+                    clock: last.end(),
+                    len: block.clock - last.end(),
+                    kind: BlockKind::Skip,
+                });
+            }
+        } else {
+            let overlap = last.end() - block.clock;
+            let mut block = block.clone();
+            if overlap > 0 && last.is_skip() {
+                last.len -= overlap;
+            } else if overlap > 0 {
+                block = block.tail(overlap);
+            }
+            let joins = matches!(
+                (&last.kind, &block.kind),
+                (BlockKind::Gc, BlockKind::Gc) | (BlockKind::Skip, BlockKind::Skip)
+            );
+            if joins {
+                // The source stays at the whole block, which decides what is looked at next.
+                last.len += block.len;
+            } else {
+                if last.len > 0 {
+                    writer.write(last, 0);
+                }
+                pending = Some(block);
+                source.advance();
             }
         }
-        order[low..=at].rotate_right(1);
+    } else {
+        pending = source.take();
+    }
+    // What follows in the same update without a gap is taken at once.
+    while let (Some(last), Some(next)) = (pending.as_ref(), source.current.as_ref()) {
+        if next.client != first_client || next.clock != last.end() {
+            break;
+        }
+        writer.write(last, 0);
+        pending = source.take();
+    }
+    pending
+}
+
+/// The order in which Yjs looks at what is to be merged: by client, the highest first, then by clock.
+///
+/// Of an item and a collected block with the same id Yjs says that each comes before the other: where such stand in
+/// front of their updates, everything is sorted as JavaScript's engine does it ([`sort`]). Else only the one that moved
+/// on is brought to its place, which comes to the same.
+struct Order {
+    array: Vec<usize>,
+    /// How many sources stand at a place with an item, and with a collected block.
+    at: BTreeMap<Key, [u32; 2]>,
+    /// At how many places there are both.
+    torn: usize,
+}
+
+type Key = (Reverse<ClientId>, u32);
+
+impl Order {
+    fn new(sources: &[Source<'_>]) -> Self {
+        let array = (0..sources.len()).filter(|&at| sources[at].current.is_some()).collect();
+        let mut order = Self { array, at: BTreeMap::new(), torn: 0 };
+        for source in sources {
+            order.count(source, 1);
+        }
+        order.sort(sources);
+        order
+    }
+
+    fn first(&self) -> Option<usize> {
+        self.array.first().copied()
+    }
+
+    /// To be called before and after a source moves on.
+    fn count(&mut self, source: &Source<'_>, by: i32) {
+        let Some((key, kind)) = source.key() else { return };
+        let both = |kinds: &[u32; 2]| kinds[0] > 0 && kinds[1] > 0;
+        let kinds = self.at.entry(key).or_default();
+        self.torn -= usize::from(both(kinds));
+        kinds[usize::from(kind)] = kinds[usize::from(kind)].wrapping_add_signed(by);
+        self.torn += usize::from(both(kinds));
+        if *kinds == [0, 0] {
+            self.at.remove(&key);
+        }
+    }
+
+    /// Brings all in order again after the first one moved on.
+    fn renew(&mut self, sources: &[Source<'_>]) {
+        let Some(first) = self.first() else { return };
+        let moved = sources[first].key();
+        if moved.is_none() {
+            self.array.remove(0);
+        }
+        if self.torn > 0 {
+            self.sort(sources);
+        } else if let Some((moved, _)) = moved {
+            let is_less = |&other: &usize| sources[other].key().is_some_and(|(key, _)| key < moved);
+            let behind = self.array[1..].partition_point(is_less);
+            self.array[..=behind].rotate_left(1);
+        }
+    }
+
+    fn sort(&mut self, sources: &[Source<'_>]) {
+        sort::sort(&mut self.array, |left, right| {
+            match (sources[left].key(), sources[right].key()) {
+                (Some((left, left_kind)), Some((right, right_kind))) => {
+                    left < right || (left == right && left_kind != right_kind)
+                }
+                _ => false,
+            }
+        });
     }
 }

@@ -767,11 +767,7 @@ class Script {
     const format = random.pick(FORMATS)
     const usable = this.pool.filter(({ formats }) => formats.includes(format))
     if (usable.length < 2) return
-    // From 64 on, V8 sorts by merging runs; see the sorting of sources in the core.
-    // A document that was cut at a moment has collected, too.
-    const wasCut = this.names.some((name) => this.docs[name] === undefined)
-    const keepsAll = !wasCut && Object.values(this.docs).every(({ gc }) => !gc)
-    const names = usable.slice(keepsAll ? 0 : -63).map(({ name }) => name)
+    const names = usable.map(({ name }) => name)
     const id = "newcomer"
     const late = this.kind === "late" ? {} : { roots: this.roots }
     this.add({ do: "doc", id, client: 4_000_000_001, gc: random.chance(50), ...late })
