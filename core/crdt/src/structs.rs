@@ -49,7 +49,7 @@ use crate::encoding::block::{Block, BlockKind, ItemBlock, Parent};
 use crate::encoding::content::{Content, TypeKind};
 use crate::encoding::subdoc::Subdoc;
 use crate::id::{ClientId, Id};
-use crate::structs::changes::{Changes, SubdocChange};
+use crate::structs::changes::{Changes, Cut, SubdocChange};
 use crate::structs::clocks::{Clocks, Place};
 use crate::structs::item::{Item, Items, Kind, NIL, Ref};
 use crate::structs::order::{Nodes, Order};
@@ -683,7 +683,7 @@ impl Structs {
             let copy = Ref { clock: copy.clock + offset, ..copy };
             self.redone.insert(right, copy);
         }
-        self.changes.cuts.push(Ref { slot, clock });
+        self.changes.cuts.push(Cut { at: Ref { slot, clock }, item: right });
         right
     }
 

@@ -19,14 +19,22 @@ pub(crate) struct Changes {
     pub(crate) loose: bool,
     /// Whether there are new items, which may join what is around them.
     pub(crate) added: bool,
-    /// Starts of items that were cut or may join once collected.
-    pub(crate) cuts: Vec<Ref>,
+    /// Where items were cut or may join once collected.
+    pub(crate) cuts: Vec<Cut>,
     /// Deleted units that never counted in a length.
     pub(crate) uncounted: Vec<Ref>,
     /// Changed types, and the key that changed or `NIL` for the list.
     pub(crate) types: Vec<(u32, u32)>,
     /// What happened to subdocuments.
     pub(crate) subdocs: Vec<SubdocChange>,
+}
+
+/// The start of an item that may join its neighbors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    pub(crate) at: Ref,
+    /// The item that started there; it may have been joined to another since.
+    pub(crate) item: u32,
 }
 
 /// Something that happened to a subdocument.

@@ -2,7 +2,7 @@
 
 use lib0::Any;
 
-use crate::structs::changes::SubdocChange;
+use crate::structs::changes::{Cut, SubdocChange};
 use crate::structs::clocks::Place;
 use crate::structs::item::{Item, Kind, NIL, Ref};
 use crate::structs::{Payload, Structs};
@@ -21,7 +21,7 @@ impl Structs {
                 self.delete_one(next, &mut inside);
             } else if item.clock < self.before(item.slot) {
                 // It will be collected, and may then join its neighbors.
-                self.changes.cuts.push(Ref { slot: item.slot, clock: item.clock });
+                self.changes.cuts.push(Cut { at: item.first_ref(), item: next });
             }
         }
     }
@@ -67,7 +67,7 @@ impl Structs {
             tomb.clock
         } else {
             // Closing would look once more at what is before the tombstone and behind the item.
-            let before = Ref { slot, clock: self.items[beside].clock };
+            let before = Cut { at: self.items[beside].first_ref(), item: beside };
             self.items[beside].len += len;
             let item = &mut self.items[handle];
             item.clock += len;
@@ -75,7 +75,7 @@ impl Structs {
             item.content += len;
             item.origin.clock += len;
             let new = item.clock;
-            self.changes.cuts.extend([before, Ref { slot, clock: new }]);
+            self.changes.cuts.extend([before, Cut { at: Ref { slot, clock: new }, item: handle }]);
             new
         };
         self.clients[slot as usize].clocks.restart(old, new);

@@ -136,7 +136,9 @@ impl Items {
         self.items.reserve(more);
     }
 
+    /// Takes an item out. Until its slot is used again, what has kept the handle sees an item without units.
     pub(crate) fn free(&mut self, handle: u32) {
+        self.items[handle as usize].len = 0;
         self.free.push(handle);
     }
 

@@ -4,8 +4,9 @@
 //! client's new items, backwards; the cuts, last to first, each with its right neighbor and then its left one.
 //! Nearly always there is one range or one new item, and nothing joins: that costs one look-up and two comparisons.
 
+use crate::structs::changes::Cut;
 use crate::structs::clocks::Place;
-use crate::structs::item::{Kind, NIL, Ref};
+use crate::structs::item::{Kind, NIL};
 use crate::structs::{Structs, handle_of};
 
 impl Structs {
@@ -82,23 +83,33 @@ impl Structs {
     }
 
     /// Tries to join the item that starts at a cut with its right neighbor, then with its left one.
-    fn join_at(&mut self, cut: Ref) {
-        let clocks = &self.client(cut.slot).clocks;
-        let place = clocks.find(cut.clock);
-        let (next, before) = (clocks.next(place), clocks.previous(place));
-        let item = clocks.get(place);
-        // Nearly always there is nothing to join.
-        if next.is_none_or(|next| !self.can_join(item, clocks.get(next)))
-            && before.is_none_or(|before| !self.can_join(clocks.get(before), item))
+    fn join_at(&mut self, cut: Cut) {
+        if self.stays_cut(cut) {
+            return;
+        }
+        let clocks = &self.client(cut.at.slot).clocks;
+        let place = clocks.find(cut.at.clock);
+        if let Some(next) = clocks.next(place)
+            && self.join_with_lefts(cut.at.slot, next).1 > 1
         {
             return;
         }
-        if let Some(next) = next
-            && self.join_with_lefts(cut.slot, next).1 > 1
-        {
-            return;
-        }
-        self.join_with_lefts(cut.slot, place);
+        self.join_with_lefts(cut.at.slot, place);
+    }
+
+    /// Whether the item at a cut is known to join neither neighbor, as nearly always. That needs no look at the clocks:
+    /// what joins stands side by side in its list, too, unless it is collected blocks.
+    fn stays_cut(&self, Cut { at, item: handle }: Cut) -> bool {
+        let item = &self.items[handle];
+        let stands = item.len > 0 && item.first_ref() == at && item.kind != Kind::Gc;
+        let joins = |left: u32, right: u32| {
+            left != NIL
+                && right != NIL
+                && self.items[left].slot == self.items[right].slot
+                && self.items[left].end() == self.items[right].clock
+                && self.can_join(left, right)
+        };
+        stands && !joins(handle, item.right) && !joins(item.left, handle)
     }
 
     /// Joins the item at a place with as many to its left as will; returns where it is now and how many joined.
@@ -123,16 +134,19 @@ impl Structs {
     /// Whether two neighbors in clock order become one.
     #[inline]
     fn can_join(&self, left: u32, right: u32) -> bool {
-        let (l, r) = (&self.items[left], &self.items[right]);
+        let r = &self.items[right];
+        // Nearly always other things have come between them, which the right one knows.
+        if r.left != left && r.kind != Kind::Gc {
+            return false;
+        }
+        let l = &self.items[left];
         l.kind == r.kind
             && l.deleted == r.deleted
             && l.kind.is_mergeable()
             && !l.redone
             && !r.redone
             && (l.kind == Kind::Gc
-                || (r.origin == l.last_ref()
-                    && l.right == right
-                    && l.right_origin == r.right_origin))
+                || (r.origin == l.last_ref() && l.right_origin == r.right_origin))
     }
 
     fn join(&mut self, left: u32, right: u32) {

@@ -25,6 +25,7 @@ struct Leaf {
     parent: u32,
     count: usize,
     sum: u32,
+    /// `NIL` behind the last one, here and among the children of inner nodes.
     items: [u32; LEAF],
     lens: [u32; LEAF],
 }
@@ -51,10 +52,15 @@ impl Leaf {
     }
 }
 
-impl Inner {
-    fn slot(&self, child: u32) -> usize {
-        self.children[..self.count].iter().position(|&known| known == child).unwrap_or(0)
+/// Where a handle stands. All are looked at: leaving early is guessed wrong by the processor nearly always, which costs
+/// more than the comparisons, several at once, do.
+#[inline]
+fn place_of<const N: usize>(handles: &[u32; N], handle: u32) -> usize {
+    let mut place = 0;
+    for (at, &known) in (0..u32::MAX).zip(handles) {
+        place |= if known == handle { at } else { 0 };
     }
+    place as usize
 }
 
 /// The nodes of all orders of a document.
@@ -189,6 +195,7 @@ impl Nodes {
         node.items.copy_within(slot + 1..node.count, slot);
         node.lens.copy_within(slot + 1..node.count, slot);
         node.count -= 1;
+        node.items[node.count] = NIL;
         let empty = node.count == 0;
         if visible > 0 {
             self.add(order, leaf, visible.wrapping_neg());
@@ -266,9 +273,9 @@ impl Nodes {
         let mut above = if beside == NIL { NIL } else { self.leaves[beside as usize].parent };
         while parent != NIL {
             let inner = &self.inners[parent as usize];
-            let at = inner.slot(child);
+            let at = place_of(&inner.children, child);
             position = position.wrapping_add(inner.sums[..at].iter().sum());
-            if above == parent && beside != child && inner.slot(beside) < at {
+            if above == parent && beside != child && place_of(&inner.children, beside) < at {
                 position = position.wrapping_add(order.held);
             }
             if beside != NIL && above != NIL {
@@ -356,7 +363,7 @@ impl Nodes {
         if leaf == order.cursor && node.items[order.finger] == handle {
             return order.finger;
         }
-        node.items[..node.count].iter().position(|&item| item == handle).unwrap_or(0)
+        place_of(&node.items, handle)
     }
 
     /// Finds the leaf that holds a visible position, and the visible length before it.
@@ -435,7 +442,7 @@ impl Nodes {
         let (mut child, mut parent) = (leaf, self.leaves[leaf as usize].parent);
         while parent != NIL {
             let inner = &mut self.inners[parent as usize];
-            let at = inner.slot(child);
+            let at = place_of(&inner.children, child);
             inner.sums[at] = inner.sums[at].wrapping_add(change);
             child = parent;
             parent = inner.parent;
@@ -465,6 +472,7 @@ impl Nodes {
         let moved = node.count - keep;
         let (from_items, from_lens) = (node.items, node.lens);
         node.count = keep;
+        node.items[keep..].fill(NIL);
         let moved_sum: u32 = from_lens[keep..keep + moved].iter().sum();
         node.sum -= moved_sum;
         let node = &mut self.leaves[right as usize];
@@ -507,7 +515,7 @@ impl Nodes {
             return;
         }
         let inner = &mut self.inners[parent as usize];
-        let mut at = inner.slot(left);
+        let mut at = place_of(&inner.children, left);
         inner.sums[at] -= moved;
         at += 1;
         let mut target = parent;
@@ -543,7 +551,7 @@ impl Nodes {
                     continue;
                 }
                 let inner = &mut self.inners[above as usize];
-                let at = inner.slot(node);
+                let at = place_of(&inner.children, node);
                 if add {
                     inner.sums[at] += amount;
                 } else {
@@ -564,6 +572,7 @@ impl Nodes {
         let moved = node.count - keep;
         let (children, sums) = (node.children, node.sums);
         node.count = keep;
+        node.children[keep..].fill(NIL);
         let moved_sum: u32 = sums[keep..keep + moved].iter().sum();
         let node = &mut self.inners[right as usize];
         node.children[..moved].copy_from_slice(&children[keep..keep + moved]);
@@ -593,10 +602,11 @@ impl Nodes {
         let mut child = leaf;
         while parent != NIL {
             let inner = &mut self.inners[parent as usize];
-            let at = inner.slot(child);
+            let at = place_of(&inner.children, child);
             inner.children.copy_within(at + 1..inner.count, at);
             inner.sums.copy_within(at + 1..inner.count, at);
             inner.count -= 1;
+            inner.children[inner.count] = NIL;
             if inner.count > 0 {
                 break;
             }
@@ -662,6 +672,9 @@ impl Nodes {
                 }
                 list.push(item);
             }
+            if leaf.items[leaf.count..] != [NIL; LEAF][leaf.count..] {
+                return Err(format!("order: leaf {node} has items behind its last"));
+            }
             let sum: u32 = leaf.lens[..leaf.count].iter().sum();
             if sum != leaf.sum {
                 return Err(format!("order: leaf {node} sums to {sum}, says {}", leaf.sum));
@@ -669,7 +682,10 @@ impl Nodes {
             return Ok((sum, node == order.cursor));
         }
         let inner = &self.inners[node as usize];
-        if inner.parent != parent || inner.count == 0 {
+        if inner.parent != parent
+            || inner.count == 0
+            || inner.children[inner.count..] != [NIL; INNER][inner.count..]
+        {
             return Err(format!("order: node {node} hangs wrong or is empty"));
         }
         let (mut total, mut has_cursor) = (0, false);

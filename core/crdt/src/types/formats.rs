@@ -163,7 +163,7 @@ impl Walk {
         }
         let is_cut = left != NIL && right != NIL && {
             let (l, r) = (&structs.items[left], &structs.items[right]);
-            structs.changes.cuts.last() == Some(&Ref { slot: r.slot, clock: r.clock })
+            structs.changes.cuts.last().is_some_and(|cut| cut.at == r.first_ref())
                 && l.slot == r.slot
                 && l.end() == r.clock
         };
