@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::doc::Doc;
+use crate::structs::handle_of;
 use crate::structs::item::{Item, Kind, NIL, Ref};
 
 impl Doc {
@@ -36,6 +37,7 @@ impl Doc {
         let mut linked = 0;
         for (number, owner) in structs.types.iter().enumerate() {
             let ordered = structs.nodes.check(&owner.order, &structs.items)?;
+            structs.check_marks(handle_of(number))?;
             let mut lists = vec![(NIL, owner.start)];
             lists.extend(owner.map.iter().map(|(&key, chain)| (key, chain.first)));
             for (key, first) in lists {

@@ -31,6 +31,8 @@ pub(crate) mod run;
 
 pub(crate) mod changes;
 
+pub(crate) mod marks;
+
 pub(crate) mod delete;
 pub(crate) mod join;
 pub(crate) mod write;
@@ -52,6 +54,7 @@ use crate::id::{ClientId, Id};
 use crate::structs::changes::{Changes, Cut, SubdocChange};
 use crate::structs::clocks::{Clocks, Place};
 use crate::structs::item::{Item, Items, Kind, NIL, Ref};
+use crate::structs::marks::Marks;
 use crate::structs::order::{Nodes, Order};
 use crate::structs::run::TextRun;
 
@@ -96,6 +99,8 @@ pub(crate) struct Type {
     pub(crate) start: u32,
     pub(crate) order: Order,
     pub(crate) map: BTreeMap<u32, Chain>,
+    /// Where the marks of formats in it stand, if anybody has asked.
+    pub(crate) marks: Option<Box<Marks>>,
     /// Whether a format ever stood in it.
     pub(crate) has_marks: bool,
     /// Whether one came in since the type is known to be a text. Yjs looks at this where it should look at the other,
@@ -273,6 +278,7 @@ impl Structs {
             start: NIL,
             order: Order::default(),
             map: BTreeMap::new(),
+            marks: None,
             has_marks: false,
             has_formats: false,
         });

@@ -97,6 +97,7 @@ impl Structs {
         self.changes.delete(slot, clock, len);
         if kind == Kind::Format {
             self.changes.uncounted.push(Ref { slot, clock });
+            self.note_mark(handle);
         }
         if !self.is_type_deleted(parent) {
             self.changes.mark(parent, key);
@@ -165,6 +166,7 @@ impl Structs {
             let mut order = std::mem::take(&mut owner.order);
             let start = std::mem::replace(&mut owner.start, NIL);
             let map = std::mem::take(&mut owner.map);
+            owner.marks = None;
             self.nodes.clear(&mut order, &mut self.items);
             let mut children = Vec::new();
             for first in std::iter::once(start).chain(map.values().map(|chain| chain.first)) {

@@ -97,6 +97,7 @@ impl Structs {
             Kind::Format => {
                 self.types[parent as usize].has_marks = true;
                 self.types[parent as usize].has_formats = true;
+                self.note_mark(handle);
             }
             _ => {}
         }

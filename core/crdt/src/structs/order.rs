@@ -287,6 +287,24 @@ impl Nodes {
         position
     }
 
+    /// Whether an item stands before another one of the same order.
+    pub(crate) fn precedes(&self, items: &Items, left: u32, right: u32) -> bool {
+        let (mut first, mut second) = (items[left].leaf, items[right].leaf);
+        if first == second {
+            let leaf = &self.leaves[first as usize];
+            return place_of(&leaf.items, left) < place_of(&leaf.items, right);
+        }
+        let above = |leaf: u32| self.leaves[leaf as usize].parent;
+        let (mut above_first, mut above_second) = (above(first), above(second));
+        while above_first != above_second {
+            (first, second) = (above_first, above_second);
+            let above = |inner: u32| self.inners[inner as usize].parent;
+            (above_first, above_second) = (above(first), above(second));
+        }
+        let children = &self.inners[above_first as usize].children;
+        place_of(children, first) < place_of(children, second)
+    }
+
     /// Builds the tree of an order that was put off, from its first item on, with some room in each leaf.
     pub(crate) fn build(&mut self, order: &mut Order, items: &mut Items, first: u32) {
         *order = Order::default();

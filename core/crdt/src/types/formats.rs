@@ -148,7 +148,13 @@ impl Walk {
     }
 
     /// Starts between two neighbors, with all formats that hold there.
-    pub(crate) fn from_start(structs: &Structs, parent: u32, left: u32, right: u32) -> Self {
+    pub(crate) fn from_start(structs: &mut Structs, parent: u32, left: u32, right: u32) -> Self {
+        if structs.types[parent as usize].has_marks
+            && let Some(marks) = structs.marks_before(parent, right)
+        {
+            let formats = Formats(marks.into_iter().filter_map(|at| mark(structs, at)).collect());
+            return Self { parent, left, right, formats };
+        }
         Self::from(structs, parent, left, right, structs.types[parent as usize].start)
     }
 
@@ -157,7 +163,7 @@ impl Walk {
     ///
     /// In the second case Yjs starts from a place where it searched before, so what it does hangs on earlier edits and
     /// even on what was read. That is not copied: the rule here needs nothing but the document, and any choice merges.
-    pub(crate) fn near(structs: &Structs, parent: u32, left: u32, right: u32) -> Self {
+    pub(crate) fn near(structs: &mut Structs, parent: u32, left: u32, right: u32) -> Self {
         if structs.types[parent as usize].has_formats {
             return Self::from_start(structs, parent, left, right);
         }

@@ -66,6 +66,14 @@ pub(crate) const WORKLOADS: &[Workload] = &[
             drop(transaction.commit().update_v1());
         })
     }),
+    workload("a letter at a random place among formats, update V1", formatted, |ready| {
+        at_random(ready, |doc, at| {
+            let text = doc.text("text");
+            let mut transaction = doc.transact();
+            text.insert(&mut transaction, at, "x").unwrap();
+            drop(transaction.commit().update_v1());
+        })
+    }),
     workload("an anchor made and resolved", scattered, |ready| {
         at_random(ready, |doc, at| {
             let anchor = doc.text("text").anchor(doc, at, Assoc::After);
@@ -167,6 +175,24 @@ fn scattered() -> Ready {
     for word in 0..MANY {
         let mut transaction = doc.transact();
         text.insert(&mut transaction, random.below(word * 3 + 1), "abc").unwrap();
+        drop(transaction.commit().update_v1());
+    }
+    ready
+}
+
+/// The same in which every other item is bold or a link.
+fn formatted() -> Ready {
+    let mut ready = scattered();
+    let doc = &mut ready.docs[0];
+    let text = doc.text("text");
+    let mut random = Random(5);
+    for word in 0..MANY / 2 {
+        let at = random.below(text.len(doc) - 3);
+        let (name, value) =
+            [("bold", Any::from(true)), ("link", word.into())][word as usize % 2].clone();
+        let mut transaction = doc.transact();
+        text.format(&mut transaction, at, 3, &[(name.to_owned(), value)].into_iter().collect())
+            .unwrap();
         drop(transaction.commit().update_v1());
     }
     ready
