@@ -27,8 +27,6 @@ use crate::error::Error;
 pub struct ClientId(u64);
 
 impl ClientId {
-    pub(crate) const LOWEST: Self = Self(0);
-
     /// Takes a number below 2^53, the largest that JavaScript holds exactly.
     pub fn new(id: u64) -> Option<Self> {
         (id < 1 << 53).then_some(Self(id))

@@ -20,8 +20,9 @@
 //! - Looking up tries where the last look-up ended: in the order of the list (a cursor, a finger) and in that of clocks
 //!   (a hint).
 //! - An event of one edit is written straight from the arena, with one allocation: the bytes that are handed out.
-//! - A large update is read twice, once to check it and once to apply it, and never kept; an empty document takes what
-//!   one client wrote at the first reading, and builds its order when all is linked.
+//! - An update is read once and checked to its end before it is applied; an empty document takes what one client wrote
+//!   while it is read, and builds its order when all is linked.
+//! - What a large update has is put beside its neighbors and joined when all is there ([`Structs::put`]).
 //! - Texts and tombstones, nearly all there is, go between bytes and arena in their fields, both ways.
 
 pub(crate) mod clocks;
@@ -152,6 +153,9 @@ pub(crate) struct Structs {
     pub(crate) changes: Changes,
     /// While a whole document is taken in: the types whose orders are built when all their items are linked.
     pub(crate) unordered: Option<Vec<u32>>,
+    /// While a large update is taken in: items are joined when it is in. What one says of a state is joined already, and
+    /// would only be cut again.
+    pub(crate) apart: bool,
 }
 
 pub(crate) fn handle_of(len: usize) -> u32 {
@@ -619,6 +623,30 @@ impl Structs {
             }
             self.nodes.insert_after(&mut owner.order, &mut self.items, left, handle);
         }
+    }
+
+    /// Puts an item of a list, which knows its neighbors, between them.
+    #[inline]
+    pub(crate) fn link_between(&mut self, handle: u32, parent: u32, left: u32, right: u32) {
+        let owner = &mut self.types[parent as usize];
+        if left == NIL {
+            owner.start = handle;
+        } else {
+            self.items[left].right = handle;
+        }
+        if right != NIL {
+            self.items[right].left = handle;
+        }
+        // Where others were put off already, this one is, too.
+        if owner.order.is_deferred() {
+            return;
+        }
+        if let Some(unordered) = &mut self.unordered
+            && owner.order.defer()
+        {
+            unordered.push(parent);
+        }
+        self.nodes.insert_after(&mut owner.order, &mut self.items, left, handle);
     }
 
     /// Builds the orders that were put off.

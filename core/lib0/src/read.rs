@@ -111,6 +111,23 @@ impl<'a> Reader<'a> {
         slice
     }
 
+    /// As [`Reader::var_u64`], for who reads once more, slowly, what could not be read like this: `None` for what is
+    /// malformed, and for numbers within eight bytes of the end. What was read until then is lost.
+    #[inline]
+    pub fn quick_var_u64(&mut self) -> Option<u64> {
+        match *self.bytes.get(self.at..)? {
+            [first, ..] if first < 0x80 => {
+                self.at += 1;
+                Some(u64::from(first))
+            }
+            [first, second, ..] if second < 0x80 => {
+                self.at += 2;
+                Some(u64::from(first & 0x7f) | u64::from(second) << 7)
+            }
+            _ => self.var_u64_at_once(),
+        }
+    }
+
     /// Reads an unsigned number of at most 53 bits.
     #[inline]
     pub fn var_u64(&mut self) -> Result<u64, ReadError> {

@@ -22,34 +22,34 @@ use crate::structs::place::{Passed, Spot};
 pub(crate) const FEW: usize = if cfg!(test) { 4 } else { 64 };
 
 /// One client's blocks of an update, or of what waits, taken one after the other.
-trait Queue<'a>: Iterator<Item = Block<'a>> {
+trait Queue<'a>: Iterator<Item = Piece<'a>> {
     /// Gives a block back that was taken: it has to wait, and all that are behind it.
-    fn keep(&mut self, block: Block<'a>);
+    fn keep(&mut self, piece: Piece<'a>);
 }
 
 /// A queue of an update's blocks.
-struct UpdateBlocks<'a> {
-    blocks: std::vec::IntoIter<Block<'a>>,
-    kept: Vec<Block<'a>>,
+struct UpdateBlocks<'u, 'a> {
+    pieces: std::slice::IterMut<'u, Option<Piece<'a>>>,
+    kept: Vec<Piece<'a>>,
 }
 
-impl<'a> Iterator for UpdateBlocks<'a> {
-    type Item = Block<'a>;
+impl<'a> Iterator for UpdateBlocks<'_, 'a> {
+    type Item = Piece<'a>;
 
-    fn next(&mut self) -> Option<Block<'a>> {
-        self.blocks.next()
+    fn next(&mut self) -> Option<Piece<'a>> {
+        self.pieces.next()?.take()
     }
 }
 
-impl<'a> Queue<'a> for UpdateBlocks<'a> {
-    fn keep(&mut self, block: Block<'a>) {
-        self.kept.push(block);
+impl<'a> Queue<'a> for UpdateBlocks<'_, 'a> {
+    fn keep(&mut self, piece: Piece<'a>) {
+        self.kept.push(piece);
     }
 }
 
 impl<'a> Queue<'a> for HeldBlocks<'a> {
-    fn keep(&mut self, block: Block<'a>) {
-        self.give_back(block.clock);
+    fn keep(&mut self, piece: Piece<'a>) {
+        self.give_back(piece.clock());
     }
 }
 
@@ -65,7 +65,7 @@ impl<'a, Q: Queue<'a>> Line<Q> {
         Self { client, blocks, waits: false }
     }
 
-    fn next(&mut self) -> Option<Block<'a>> {
+    fn next(&mut self) -> Option<Piece<'a>> {
         if self.waits { None } else { self.blocks.next() }
     }
 }
@@ -78,28 +78,27 @@ fn find<Q>(lines: &mut [Line<Q>], client: ClientId) -> Option<&mut Line<Q>> {
 
 /// Puts an update's blocks in queues, the lowest client first. They are taken from the end: the highest client first, as
 /// others' items tend to go behind its.
-fn queues<'a>(blocks: impl Iterator<Item = Block<'a>>) -> Vec<Line<UpdateBlocks<'a>>> {
-    let mut clients: Vec<(ClientId, Vec<Block<'a>>)> = Vec::new();
-    for block in blocks {
-        match clients.last_mut() {
-            Some((client, blocks)) if *client == block.client => blocks.push(block),
-            _ => clients.push((block.client, vec![block])),
-        }
-    }
-    let line = |(client, blocks): (ClientId, Vec<Block<'a>>)| {
-        Line::new(client, UpdateBlocks { blocks: blocks.into_iter(), kept: Vec::new() })
-    };
-    let mut lines: Vec<Line<_>> = clients.into_iter().map(line).collect();
+fn queues<'u, 'a>(pieces: &'u mut [Option<Piece<'a>>]) -> Vec<Line<UpdateBlocks<'u, 'a>>> {
+    let client = |piece: &Option<Piece<'_>>| piece.as_ref().map(Piece::client);
+    let clients = pieces.chunk_by_mut(|left, right| client(left) == client(right));
+    let mut lines: Vec<Line<_>> = clients
+        .filter_map(|pieces| {
+            let client = client(pieces.first()?)?;
+            let pieces = pieces.iter_mut();
+            Some(Line::new(client, UpdateBlocks { pieces, kept: Vec::new() }))
+        })
+        .collect();
     lines.sort_by_key(|line| line.client);
     lines
 }
 
 /// What has to wait of an update that was tried.
-fn kept(lines: Vec<Line<UpdateBlocks<'_>>>) -> Held {
+fn kept(lines: Vec<Line<UpdateBlocks<'_, '_>>>) -> Held {
     let mut held = Held::default();
-    for line in lines.into_iter().filter(|line| line.waits) {
-        for block in line.blocks.kept.into_iter().chain(line.blocks.blocks) {
-            held.push(&block);
+    for mut line in lines.into_iter().filter(|line| line.waits) {
+        let kept = std::mem::take(&mut line.blocks.kept);
+        for piece in kept.into_iter().chain(line.blocks) {
+            held.push(&piece.into_block());
         }
     }
     held
@@ -130,8 +129,10 @@ impl Structs {
         // No more than the bytes can hold, but for the runs of the second format.
         self.items.reserve(usize::try_from(structs).unwrap_or(usize::MAX).min(bytes.len() / 4));
         self.unordered = Some(Vec::new());
+        self.apart = true;
         let read = walk(&mut decoder, budget, |piece| self.take_piece(passed, piece).is_none());
         self.order_all();
+        self.apart = false;
         let is_whole = read.is_ok_and(|deletes| self.apply_deletes(&deletes).is_empty());
         if !is_whole {
             *self = empty;
@@ -141,11 +142,11 @@ impl Structs {
     }
 
     /// Applies an update that was read and checked; what has to wait goes to `pending`.
-    pub(crate) fn apply<'a, D: Decoder<'a>>(
+    pub(crate) fn apply(
         &mut self,
         passed: &mut Passed,
         pending: &mut Pending,
-        mut update: Checked<'a, D>,
+        mut update: Checked<'_>,
     ) {
         let deletes = std::mem::take(&mut update.deletes);
         let rest = self.integrate_all(passed, update);
@@ -183,70 +184,74 @@ impl Structs {
     }
 
     /// Integrates what can be; returns what can't, with the clocks it waits for.
-    fn integrate_all<'a, D: Decoder<'a>>(
+    fn integrate_all(
         &mut self,
         passed: &mut Passed,
-        mut update: Checked<'a, D>,
+        mut update: Checked<'_>,
     ) -> Option<(BTreeMap<ClientId, u32>, Held)> {
-        let loads = update.count > FEW && self.items.len() == 0;
+        let is_descending = update.is_descending;
+        let pieces = update.pieces();
+        let is_large = pieces.len() > FEW;
+        let loads = is_large && self.items.len() == 0;
         if loads {
-            self.items.reserve(update.count);
+            self.items.reserve(pieces.len());
             self.unordered = Some(Vec::new());
         }
-        let mut stuck = None;
-        if update.is_descending {
-            while let Some(piece) = update.next_piece() {
-                stuck = self.take_piece(passed, piece);
-                if stuck.is_some() {
-                    break;
-                }
-            }
-        }
-        let rest = if update.is_descending && stuck.is_none() {
-            None
-        } else {
+        self.apart = is_large;
+        let stuck = if is_descending { self.take_pieces(passed, pieces) } else { Some(0) };
+        let rest = stuck.and_then(|first| {
             // What could not be taken may stand before what it needs.
-            let mut lines = queues(stuck.into_iter().chain(update));
+            let mut lines = queues(&mut pieces[first..]);
             let missing = self.integrate_queued(passed, &mut lines);
             (!missing.is_empty()).then(|| (missing, kept(lines)))
-        };
+        });
+        self.apart = false;
         if loads {
             self.order_all();
         }
         rest
     }
 
-    /// Integrates a struct if everything it needs is here; else gives it back.
-    #[inline]
-    fn take_piece<'a>(&mut self, passed: &mut Passed, piece: Piece<'a>) -> Option<Block<'a>> {
-        let block = match piece {
-            Piece::Plain(plain) => {
-                if self.integrate_plain(passed, &plain) {
-                    return None;
-                }
-                plain.into_block()
-            }
-            Piece::Block(block) => block,
-        };
-        self.take(passed, block)
+    /// Integrates structs one after the other; returns which is the first that needs what is not here.
+    fn take_pieces(
+        &mut self,
+        passed: &mut Passed,
+        pieces: &mut [Option<Piece<'_>>],
+    ) -> Option<usize> {
+        pieces.iter_mut().position(|slot| {
+            *slot = slot.take().and_then(|piece| self.take_piece(passed, piece));
+            slot.is_some()
+        })
     }
 
-    /// Integrates a block if everything it needs is here; else gives it back.
-    fn take<'a>(&mut self, passed: &mut Passed, block: Block<'a>) -> Option<Block<'a>> {
-        if block.is_skip() {
-            return None;
+    /// Integrates a struct if everything it needs is here; else gives it back.
+    #[inline]
+    fn take_piece<'a>(&mut self, passed: &mut Passed, piece: Piece<'a>) -> Option<Piece<'a>> {
+        match &piece {
+            Piece::Plain(plain) if self.integrate_plain(passed, plain) => None,
+            _ if piece.clock() > self.next(piece.client()) && !piece.is_skip() => Some(piece),
+            _ => match self.needs(&piece) {
+                Needs::Nothing => {
+                    self.take(passed, piece.into_block());
+                    None
+                }
+                Needs::Missing(_) => Some(piece),
+            },
         }
+    }
+
+    /// Integrates a block of which everything it needs is here.
+    fn take(&mut self, passed: &mut Passed, block: Block<'_>) {
         let known = self.next(block.client);
-        if block.clock > known || !matches!(self.needs(&block), Needs::Nothing) {
-            return Some(block);
+        if block.is_skip() {
+            return;
         }
-        // Even what is known waits for its neighbors, as in Yjs: a collected block may have come first.
+        // Even what is known has waited for its neighbors, as in Yjs: a collected block may have come first.
         if block.end() <= known {
             self.cut_beside(&block);
         } else {
             self.integrate_block(passed, block, known);
         }
-        None
     }
 
     /// Integrates blocks that may stand before what they need; returns what those that stay behind wait for.
@@ -257,41 +262,35 @@ impl Structs {
     ) -> BTreeMap<ClientId, u32> {
         let mut current = lines.len();
         let mut missing: BTreeMap<ClientId, u32> = BTreeMap::new();
-        let mut stack: Vec<Block<'a>> = Vec::new();
+        let mut stack: Vec<Piece<'a>> = Vec::new();
         loop {
-            let head = if let Some(block) = stack.pop() {
-                block
+            let head = if let Some(piece) = stack.pop() {
+                piece
             } else {
                 // Go on with the current client, else with the next lower one that has blocks.
                 let next = loop {
-                    if let Some(block) = lines.get_mut(current).and_then(Line::next) {
-                        break Some(block);
+                    if let Some(piece) = lines.get_mut(current).and_then(Line::next) {
+                        break Some(piece);
                     }
                     if current == 0 {
                         break None;
                     }
                     current -= 1;
                 };
-                let Some(block) = next else { return missing };
-                block
+                let Some(piece) = next else { return missing };
+                piece
             };
             if head.is_skip()
-                || head.as_plain().is_some_and(|plain| self.integrate_plain(passed, &plain))
+                || matches!(&head, Piece::Plain(plain) if self.integrate_plain(passed, plain))
             {
                 continue;
             }
-            let known = self.next(head.client);
-            let (client, clock) = if head.clock > known {
-                (head.client, head.clock - 1)
+            let (client, clock) = if head.clock() > self.next(head.client()) {
+                (head.client(), head.clock() - 1)
             } else {
-                // Even what is known waits for its neighbors, as in Yjs: a collected block may have come first.
                 match self.needs(&head) {
-                    Needs::Nothing if head.end() <= known => {
-                        self.cut_beside(&head);
-                        continue;
-                    }
                     Needs::Nothing => {
-                        self.integrate_block(passed, head, known);
+                        self.take(passed, head.into_block());
                         continue;
                     }
                     Needs::Missing(client) => {
@@ -308,26 +307,23 @@ impl Structs {
             *entry = (*entry).min(clock);
             // Nothing on the stack can be done, nor anything that follows in these clients.
             stack.push(head);
-            for block in stack.drain(..) {
-                if let Some(line) = find(lines, block.client) {
+            for piece in stack.drain(..) {
+                if let Some(line) = find(lines, piece.client()) {
                     line.waits = true;
-                    line.blocks.keep(block);
+                    line.blocks.keep(piece);
                 }
             }
         }
     }
 
-    /// Looks whether everything that a block refers to is here.
-    fn needs(&self, block: &Block<'_>) -> Needs {
-        let BlockKind::Item(item) = &block.kind else { return Needs::Nothing };
-        let parent = match item.parent {
-            Some(Parent::Item(id)) => Some(id),
-            _ => None,
-        };
-        [item.origin, item.right_origin, parent]
+    /// Looks whether everything that a struct refers to is here.
+    fn needs(&self, piece: &Piece<'_>) -> Needs {
+        let client = piece.client();
+        piece
+            .references()
             .into_iter()
             .flatten()
-            .find(|id| id.client != block.client && id.clock >= self.next(id.client))
+            .find(|id| id.client != client && id.clock >= self.next(id.client))
             .map_or(Needs::Nothing, |id| Needs::Missing(id.client))
     }
 
@@ -392,12 +388,17 @@ impl Structs {
         if is_gc(left) || is_gc(right) {
             return false;
         }
+        let at = Ref { slot, clock: plain.clock };
+        let spot = Spot { parent, key, left, right, origin, right_origin };
+        if self.apart && key == NIL && passed.is_empty() && self.is_beside(&spot) {
+            self.put(at, &spot, plain.len, plain.text.as_deref());
+            return true;
+        }
         let content = match &plain.text {
             Some(text) => Content::String(Cow::Borrowed(text), plain.len),
             None => Content::Deleted(plain.len),
         };
-        let spot = Spot { parent, key, left, right, origin, right_origin };
-        self.integrate(passed, Ref { slot, clock: plain.clock }, spot, plain.len, content, true);
+        self.integrate(passed, at, spot, plain.len, content, true);
         true
     }
 

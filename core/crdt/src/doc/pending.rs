@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::encoding::block::{Block, BlockKind};
+use crate::encoding::block::{Block, BlockKind, Piece};
 use crate::encoding::decoder::{DecoderV1, DecoderV2, Update, read_piece};
 use crate::encoding::delete_set::{DeleteSet, Range};
 use crate::encoding::encoder::{Encoder as _, EncoderV1, EncoderV2, write_block, write_deletes};
@@ -108,9 +108,9 @@ impl Line {
         &self.encoded[entry.at..entry.at + entry.size]
     }
 
-    fn block(&self, client: ClientId, entry: Entry) -> Block<'_> {
+    fn piece(&self, client: ClientId, entry: Entry) -> Piece<'_> {
         let mut decoder = DecoderV1::with_values(self.encoded(entry));
-        read_piece(&mut decoder, client, entry.clock).expect(OWN).into_block()
+        read_piece(&mut decoder, client, entry.clock).expect(OWN)
     }
 
     /// Whether this line has a block of another one, just as it is. (Of a collected one it matters which is taken: what
@@ -264,7 +264,7 @@ impl Held {
                     let len = entry.clock - clock;
                     writer.write(&Block { client, clock, len, kind: BlockKind::Skip }, 0);
                 }
-                writer.write(&line.block(client, entry), 0);
+                writer.write(&line.piece(client, entry).into_block(), 0);
                 end = Some(entry.end());
             }
         }
@@ -307,12 +307,12 @@ impl HeldBlocks<'_> {
 }
 
 impl<'a> Iterator for HeldBlocks<'a> {
-    type Item = Block<'a>;
+    type Item = Piece<'a>;
 
-    fn next(&mut self) -> Option<Block<'a>> {
+    fn next(&mut self) -> Option<Piece<'a>> {
         let entry = *self.line.entries.get(self.next)?;
         self.next += 1;
-        Some(self.line.block(self.client, entry))
+        Some(self.line.piece(self.client, entry))
     }
 }
 

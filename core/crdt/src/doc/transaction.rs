@@ -65,12 +65,12 @@ impl<'a> Transaction<'a> {
             return Ok(());
         }
         let len = update.len();
-        let update = Checked::<D>::read(update, budget)?;
+        let mut update = Checked::read::<D>(update, budget)?;
         let max = doc.options.max_waiting;
         let before = doc.pending.bytes();
         // What of it waits is known only when the rest is in. So if it may be too much (a struct takes less than 64 bytes
         // beside its content, a number of three digits nine), the document is kept as it was.
-        let most = len.saturating_add(update.count.saturating_mul(16)).saturating_mul(4);
+        let most = len.saturating_add(update.pieces().len().saturating_mul(16)).saturating_mul(4);
         let may_wait = limited && before.saturating_add(most) > max;
         let kept = may_wait.then(|| (doc.structs.clone(), doc.pending.clone()));
         doc.structs.apply(&mut doc.passed, &mut doc.pending, update);

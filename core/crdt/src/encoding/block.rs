@@ -81,7 +81,8 @@ impl<'a> Plain<'a> {
 #[derive(Debug)]
 pub(crate) enum Piece<'a> {
     Plain(Plain<'a>),
-    Block(Block<'a>),
+    /// Rare and large.
+    Block(Box<Block<'a>>),
 }
 
 impl<'a> Piece<'a> {
@@ -89,6 +90,13 @@ impl<'a> Piece<'a> {
         match self {
             Self::Plain(plain) => plain.client,
             Self::Block(block) => block.client,
+        }
+    }
+
+    pub(crate) fn clock(&self) -> u32 {
+        match self {
+            Self::Plain(plain) => plain.clock,
+            Self::Block(block) => block.clock,
         }
     }
 
@@ -100,10 +108,31 @@ impl<'a> Piece<'a> {
         }
     }
 
+    /// The units that it refers to: its origins and the one that holds its type.
+    pub(crate) fn references(&self) -> [Option<Id>; 3] {
+        match self {
+            Self::Plain(plain) => [plain.origin, plain.right_origin, None],
+            Self::Block(block) => match &block.kind {
+                BlockKind::Item(item) => {
+                    let parent = match item.parent {
+                        Some(Parent::Item(id)) => Some(id),
+                        _ => None,
+                    };
+                    [item.origin, item.right_origin, parent]
+                }
+                BlockKind::Gc | BlockKind::Skip => [None; 3],
+            },
+        }
+    }
+
+    pub(crate) fn is_skip(&self) -> bool {
+        matches!(self, Self::Block(block) if block.is_skip())
+    }
+
     pub(crate) fn into_block(self) -> Block<'a> {
         match self {
             Self::Plain(plain) => plain.into_block(),
-            Self::Block(block) => block,
+            Self::Block(block) => *block,
         }
     }
 }
@@ -112,26 +141,6 @@ impl Block<'_> {
     /// The clock after the last unit.
     pub(crate) fn end(&self) -> u32 {
         self.clock + self.len
-    }
-
-    /// The block in its fields, if it is a text or a tombstone whose place its origins say.
-    pub(crate) fn as_plain(&self) -> Option<Plain<'_>> {
-        let BlockKind::Item(item) = &self.kind else { return None };
-        let text = match &item.content {
-            Content::String(text, _) => Some(Cow::Borrowed(&**text)),
-            Content::Deleted(_) => None,
-            _ => return None,
-        };
-        let &Self { client, clock, len, .. } = self;
-        let &ItemBlock { origin, right_origin, .. } = item;
-        (origin.is_some() || right_origin.is_some()).then_some(Plain {
-            client,
-            clock,
-            len,
-            origin,
-            right_origin,
-            text,
-        })
     }
 
     pub(crate) fn is_skip(&self) -> bool {

@@ -33,6 +33,12 @@ pub(crate) trait Decoder<'a>: Sized + Clone {
     fn len(&mut self) -> Result<u64, ReadError>;
     fn json(&mut self) -> Result<Any, ReadError>;
     fn key(&mut self) -> Result<Cow<'a, str>, ReadError>;
+    /// A text or tombstone with an origin, if that is what comes next, all is well with it and it can be read at once;
+    /// else nothing is read.
+    #[inline]
+    fn plain(&mut self, _client: ClientId, _clock: u32) -> Option<Plain<'a>> {
+        None
+    }
     fn reset_deletes(&mut self);
     /// A clock and a length.
     fn delete(&mut self) -> Result<(u64, u64), ReadError>;
@@ -66,6 +72,34 @@ impl<'a> DecoderV1<'a> {
     fn id(&mut self) -> Result<Id, ReadError> {
         let client = self.client()?;
         Ok(Id { client, clock: self.reader.var_u32()? })
+    }
+
+    /// As [`Decoder::plain`], but what was read is lost if it is none.
+    #[inline]
+    fn quick_plain(reader: &mut Reader<'a>, client: ClientId, clock: u32) -> Option<Plain<'a>> {
+        let id = |reader: &mut Reader<'a>| {
+            let of = ClientId::new(reader.quick_var_u64()?)?;
+            let id = Id { client: of, clock: u32::try_from(reader.quick_var_u64()?).ok()? };
+            (of != client || id.clock < clock).then_some(id)
+        };
+        let info = reader.u8().ok()?;
+        if info & 0xc0 == 0 {
+            return None;
+        }
+        let origin = if info & 0x80 != 0 { Some(id(reader)?) } else { None };
+        let right_origin = if info & 0x40 != 0 { Some(id(reader)?) } else { None };
+        let len = reader.quick_var_u64()?;
+        let (len, text) = match info & 0x1f {
+            1 => (len, None),
+            4 => {
+                let text = str::from_utf8(reader.bytes(usize::try_from(len).ok()?).ok()?).ok()?;
+                (lib0::utf16::len(text) as u64, Some(Cow::Borrowed(text)))
+            }
+            _ => return None,
+        };
+        let len = u32::try_from(len).ok().filter(|&len| len > 0)?;
+        clock.checked_add(len)?;
+        Some(Plain { client, clock, len, origin, right_origin, text })
     }
 }
 
@@ -122,6 +156,13 @@ impl<'a> Decoder<'a> for DecoderV1<'a> {
     }
     fn key(&mut self) -> Result<Cow<'a, str>, ReadError> {
         self.reader.var_str().map(Cow::Borrowed)
+    }
+    #[inline]
+    fn plain(&mut self, client: ClientId, clock: u32) -> Option<Plain<'a>> {
+        let mut reader = self.reader.clone();
+        let plain = Self::quick_plain(&mut reader, client, clock)?;
+        self.reader = reader;
+        Some(plain)
     }
     fn reset_deletes(&mut self) {}
     fn delete(&mut self) -> Result<(u64, u64), ReadError> {
@@ -347,88 +388,37 @@ impl Seen {
     }
 }
 
-/// An update that was read and checked, and is read once more, struct by struct, where it is applied: so nothing of it
-/// is kept beside its bytes.
-pub(crate) struct Checked<'a, D> {
+/// An update that was read and checked to its end.
+pub(crate) struct Checked<'a> {
     pub(crate) deletes: DeleteSet,
-    /// How many structs it has.
-    pub(crate) count: usize,
     /// Whether each client comes once, the highest first, as Yjs writes them.
     pub(crate) is_descending: bool,
-    /// The struct, if there is only one.
+    /// The struct, if there is only one: then nothing is allocated.
     only: Option<Piece<'a>>,
-    decoder: D,
-    clients_left: u64,
-    structs_left: u64,
-    client: ClientId,
-    clock: u32,
+    more: Vec<Option<Piece<'a>>>,
 }
 
-impl<'a, D: Decoder<'a>> Checked<'a, D> {
+impl<'a> Checked<'a> {
     /// Reads an update of at most `budget` structs.
-    pub(crate) fn read(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
-        let mut decoder = D::open(bytes)?;
-        let start = decoder.clone();
-        let (mut count, mut only, mut is_descending) = (0, None, true);
+    pub(crate) fn read<D: Decoder<'a>>(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
+        let (mut only, mut more, mut is_descending) = (None, Vec::new(), true);
         let mut client: Option<ClientId> = None;
-        let deletes = walk(&mut decoder, budget, |piece| {
+        let deletes = walk(&mut D::open(bytes)?, budget, |piece| {
             is_descending &= client.is_none_or(|last| piece.client() <= last);
-            client = Some(piece.client());
-            if count == 0 {
+            if client.replace(piece.client()).is_none() {
                 only = Some(piece);
+            } else {
+                more.extend(only.take().map(Some));
+                more.push(Some(piece));
             }
-            count += 1;
             true
         })?;
-        let mut decoder = start;
-        let clients_left = decoder.rest().var_u64()?;
-        let client = client.unwrap_or(ClientId::LOWEST);
-        Ok(Self {
-            deletes,
-            count,
-            is_descending,
-            only: only.filter(|_| count == 1),
-            decoder,
-            clients_left,
-            structs_left: 0,
-            client,
-            clock: 0,
-        })
+        Ok(Self { deletes, is_descending, only, more })
     }
 
-    /// The next struct.
-    #[inline]
-    pub(crate) fn next_piece(&mut self) -> Option<Piece<'a>> {
-        if self.count == 1 {
-            return self.only.take();
-        }
-        // What could be read once can be read twice.
-        self.read_next().ok().flatten()
-    }
-
-    #[inline]
-    fn read_next(&mut self) -> Result<Option<Piece<'a>>, ReadError> {
-        while self.structs_left == 0 {
-            if self.clients_left == 0 {
-                return Ok(None);
-            }
-            self.clients_left -= 1;
-            self.structs_left = self.decoder.rest().var_u64()?;
-            self.client = self.decoder.client()?;
-            self.clock = self.decoder.rest().var_u32()?;
-        }
-        self.structs_left -= 1;
-        let piece = read_piece(&mut self.decoder, self.client, self.clock)?;
-        self.clock = piece.end();
-        Ok(Some(piece))
-    }
-}
-
-impl<'a, D: Decoder<'a>> Iterator for Checked<'a, D> {
-    type Item = Block<'a>;
-
-    fn next(&mut self) -> Option<Block<'a>> {
-        self.next_piece().map(Piece::into_block)
+    /// The structs in their order, each to be taken.
+    pub(crate) fn pieces(&mut self) -> &mut [Option<Piece<'a>>] {
+        if self.only.is_some() { std::slice::from_mut(&mut self.only) } else { &mut self.more }
     }
 }
 
@@ -439,10 +429,13 @@ pub(crate) fn read_piece<'a, D: Decoder<'a>>(
     client: ClientId,
     clock: u32,
 ) -> Result<Piece<'a>, ReadError> {
+    if let Some(plain) = decoder.plain(client, clock) {
+        return Ok(Piece::Plain(plain));
+    }
     let at = decoder.rest().position();
     let info = decoder.info()?;
     if info & 0xc0 == 0 || !matches!(info & 0x1f, 1 | 4) {
-        return Ok(Piece::Block(read_block(decoder, client, clock, at, info)?));
+        return Ok(Piece::Block(Box::new(read_block(decoder, client, clock, at, info)?)));
     }
     let origin = if info & 0x80 != 0 { Some(decoder.left_id()?) } else { None };
     let right_origin = if info & 0x40 != 0 { Some(decoder.right_id()?) } else { None };

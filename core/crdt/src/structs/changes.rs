@@ -117,22 +117,20 @@ impl Changes {
         if self.deletes.len() < 2 {
             return;
         }
-        let first = self.deletes[0].0;
-        if self.deletes.iter().any(|&(slot, _)| slot != first) {
-            let mut rank: HashMap<u32, usize> = HashMap::new();
-            for &(slot, _) in &self.deletes {
-                let next = rank.len();
-                rank.entry(slot).or_insert(next);
-            }
-            self.deletes.sort_by_cached_key(|&(slot, range)| (rank[&slot], range.clock));
-        }
-        let mut joined: Vec<(u32, Range)> = Vec::with_capacity(self.deletes.len());
+        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut lists: Vec<(u32, Vec<Range>)> = Vec::new();
         for (slot, ranges) in chunks(&self.deletes) {
-            let mut ranges: Vec<Range> = ranges.iter().map(|&(_, range)| range).collect();
-            normalize(&mut ranges);
-            joined.extend(ranges.into_iter().map(|range| (slot, range)));
+            let place = *places.entry(slot).or_insert(lists.len());
+            if place == lists.len() {
+                lists.push((slot, Vec::with_capacity(ranges.len())));
+            }
+            lists[place].1.extend(ranges.iter().map(|&(_, range)| range));
         }
-        self.deletes = joined;
+        self.deletes.clear();
+        for (slot, mut ranges) in lists {
+            normalize(&mut ranges);
+            self.deletes.extend(ranges.into_iter().map(|range| (slot, range)));
+        }
     }
 
     /// The deleted ranges of each client, after [`Changes::normalize`].

@@ -194,6 +194,21 @@ impl Clocks {
         }
     }
 
+    /// Keeps those items from a place on of which it is said so.
+    pub(crate) fn retain_from(&mut self, place: Place, mut keep: impl FnMut(u32) -> bool) {
+        let mut skip = place.slot();
+        for block in &mut self.blocks[place.block()..] {
+            block.retain(|&(_, handle)| {
+                let is_before = skip > 0;
+                skip = skip.saturating_sub(1);
+                is_before || keep(handle)
+            });
+        }
+        self.blocks.retain(|block| !block.is_empty());
+        self.starts.clear();
+        self.starts.extend(self.blocks.iter().map(|block| block[0].0));
+    }
+
     /// The entries from a place on, block by block.
     pub(crate) fn slices_from(&self, place: Place) -> impl Iterator<Item = &[Entry]> {
         let rest = self.blocks[place.block() + 1..].iter().map(Vec::as_slice);

@@ -20,12 +20,8 @@ impl Structs {
         content: Content<'_>,
         join: bool,
     ) -> u32 {
-        let Spot { parent, key, mut left, right, origin, right_origin } = spot;
-        let between = if left == NIL {
-            right == NIL || self.items[right].left != NIL
-        } else {
-            self.items[left].right != right
-        };
+        let Spot { parent, key, mut left, origin, right_origin, right: _ } = spot;
+        let between = !self.is_beside(&spot);
         let client = self.client(at.slot).id;
         if between {
             left = self.find_left(passed, client, &spot);
@@ -33,6 +29,7 @@ impl Structs {
         self.changes.mark(parent, key);
         let kind = Kind::of(&content);
         if join
+            && !self.apart
             && left != NIL
             && key == NIL
             && matches!(kind, Kind::String | Kind::Any | Kind::Json)
@@ -61,6 +58,55 @@ impl Structs {
         passed.note(client, at, &spot, between);
         let content = self.add_content(at.slot, content);
         self.add(at, Spot { left, ..spot }, len, kind, content)
+    }
+
+    /// Whether nothing has come between an item's neighbors.
+    #[inline]
+    pub(crate) fn is_beside(&self, spot: &Spot) -> bool {
+        if spot.left == NIL {
+            spot.right != NIL && self.items[spot.right].left == NIL
+        } else {
+            self.items[spot.left].right == spot.right
+        }
+    }
+
+    /// Puts a text or tombstone between neighbors that nothing has come between, in a list, and leaves it apart: what
+    /// [`Structs::integrate`] does with nearly all that a large update has.
+    #[inline]
+    pub(crate) fn put(&mut self, at: Ref, spot: &Spot, len: u32, text: Option<&str>) {
+        let &Spot { parent, key, left, right, origin, right_origin } = spot;
+        self.changes.mark(parent, NIL);
+        let (kind, content) = match text {
+            None => (Kind::Deleted, NIL),
+            Some(text) => {
+                let texts = &mut self.clients[at.slot as usize].texts;
+                (Kind::String, texts.push(text, len).expect("a client's texts fit 32 bits"))
+            }
+        };
+        let handle = self.items.add(Item {
+            clock: at.clock,
+            len,
+            slot: at.slot,
+            left,
+            right,
+            origin,
+            right_origin,
+            parent,
+            key,
+            content,
+            leaf: NIL,
+            kind,
+            deleted: kind == Kind::Deleted,
+            keep: false,
+            redone: false,
+        });
+        self.link_between(handle, parent, left, right);
+        self.push(handle, at, len);
+        if kind == Kind::Deleted {
+            self.changes.delete_settled(at.slot, at.clock, len);
+        } else if self.is_type_deleted(parent) {
+            self.delete(handle);
+        }
     }
 
     fn add(&mut self, at: Ref, spot: Spot, len: u32, kind: Kind, content: u32) -> u32 {

@@ -5,9 +5,12 @@
 //! Nearly always there is one range or one new item, and nothing joins: that costs one look-up and two comparisons.
 
 use crate::structs::changes::Cut;
-use crate::structs::clocks::Place;
+use crate::structs::clocks::{Clocks, Place};
 use crate::structs::item::{Kind, NIL};
 use crate::structs::{Structs, handle_of};
+
+/// Up to so many new items of a client are looked at one by one.
+const FEW: usize = if cfg!(test) { 4 } else { 64 };
 
 impl Structs {
     /// Collects (if `gc`) what was deleted and joins what belongs together.
@@ -56,9 +59,30 @@ impl Structs {
         let Some(last) = clocks.last() else { return };
         // Where the last item has only grown, nothing has changed between it and the one before.
         if clocks.start(last) >= before {
-            let first = clocks.start(clocks.find(before));
-            self.join_down_to(slot, last, first);
+            let first = clocks.find(before);
+            if clocks.count_from(first) > FEW {
+                self.join_all(slot, clocks.previous(first).unwrap_or(first));
+            } else {
+                self.join_down_to(slot, last, clocks.start(first));
+            }
         }
+    }
+
+    /// Joins each item from a place on with its left neighbor, if they can be: at once, as many may come of one update.
+    /// What joins does not depend on the order in which it does.
+    fn join_all(&mut self, slot: u32, from: Place) {
+        let mut clocks: Clocks = std::mem::take(&mut self.clients[slot as usize].clocks);
+        let mut left = NIL;
+        clocks.retain_from(from, |handle| {
+            let joins = left != NIL && self.can_join(left, handle);
+            if joins {
+                self.join(left, handle);
+            } else {
+                left = handle;
+            }
+            !joins
+        });
+        self.clients[slot as usize].clocks = clocks;
     }
 
     /// Tries to join each item with its left neighbor, from a place down to the item that holds a clock.

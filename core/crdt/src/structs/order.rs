@@ -114,6 +114,12 @@ impl Order {
         self.len
     }
 
+    /// Whether the tree is yet to be built.
+    #[inline]
+    pub(crate) fn is_deferred(&self) -> bool {
+        self.deferred
+    }
+
     /// Puts the building of an empty tree off until all its items are there; returns whether it was begun so just now.
     pub(crate) fn defer(&mut self) -> bool {
         let is_new = self.root == NIL && !self.deferred;

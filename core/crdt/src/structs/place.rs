@@ -184,6 +184,11 @@ impl Passed {
         nearest.map_or(Start::Origin, |(_, handle)| Start::Behind(handle))
     }
 
+    /// Whether no search is remembered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
     /// Takes note of an item that came into a list or chain; `searched`: its place was searched for.
     #[inline]
     pub(crate) fn note(&mut self, client: ClientId, item: Ref, spot: &Spot, searched: bool) {
