@@ -83,14 +83,12 @@ impl fmt::Debug for Filter {
 impl Doc {
     /// Sets which deleted items may be collected (`gcFilter`): `true` for those that may. The others keep their
     /// contents, which changes the bytes of later states. What lies in a collected type goes with it unasked.
-    ///
-    /// Of what came in and was deleted in one transaction, one candidate here may be several in Yjs. So an answer should
-    /// go by what all its units share (where they stand, who made them) to give the same bytes.
     pub fn set_gc_filter(
         &mut self,
         filter: impl Fn(Candidate<'_>) -> bool + Send + Sync + 'static,
     ) {
         self.gc_filter = Some(Filter::new(filter));
+        self.structs.apart = true;
     }
 
     /// Ends the transaction in the structs.

@@ -27,7 +27,7 @@ export class Play {
   }
 
   add(name, { client, gc = true, gcFilter = false, roots = [], observed = false }) {
-    const doc = new Y.Doc({ gc, ...(gcFilter ? { gcFilter: isEven } : {}) })
+    const doc = new Y.Doc({ gc, ...(gcFilter ? { gcFilter: isThirdEnd } : {}) })
     doc.clientID = client
     this.adopt(name, doc)
     for (const root of roots) {
@@ -335,9 +335,9 @@ function silence(events) {
   return Object.assign(events, { v1: [], v2: [] }, none)
 }
 
-/** For a filter of what is collected: values under keys, and what clients with even ids made. */
-function isEven({ id, parentSub }) {
-  return parentSub !== null || id.client % 2 === 0
+/** For a filter of what is collected: values under keys, and what does not end at every third clock. */
+function isThirdEnd({ id, length, parentSub }) {
+  return parentSub !== null || (id.clock + length) % 3 !== 0
 }
 
 /** For a filter of what an undo deletes: what does not start at every third clock. */
