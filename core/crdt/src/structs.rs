@@ -152,7 +152,7 @@ pub(crate) struct Structs {
     pub(crate) subdocs: Vec<Ref>,
     pub(crate) changes: Changes,
     /// New items are not joined before the transaction is closed, since a filter looks at them.
-    pub(crate) apart: bool,
+    pub(crate) is_filtered: bool,
     /// While a whole document is taken in: the types whose orders are built when all their items are linked.
     pub(crate) unordered: Option<Vec<u32>>,
     /// While a large update is taken in: items are joined when it is in. What one says of a state is joined already, and
@@ -545,7 +545,7 @@ impl Structs {
         let (handle, offset) = self.nodes.seek(order, index - 1);
         let item = &self.items[handle];
         let client = &self.clients[slot as usize];
-        if item.end() != client.next || offset + 1 != item.len || self.apart {
+        if item.end() != client.next || offset + 1 != item.len || self.is_filtered {
             return false;
         }
         let stands_behind = if item.right == NIL {

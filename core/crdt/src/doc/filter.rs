@@ -88,7 +88,7 @@ impl Doc {
         filter: impl Fn(Candidate<'_>) -> bool + Send + Sync + 'static,
     ) {
         self.gc_filter = Some(Filter::new(filter));
-        self.structs.apart = true;
+        self.structs.is_filtered = true;
     }
 
     /// Ends the transaction in the structs.

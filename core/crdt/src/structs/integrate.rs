@@ -30,6 +30,7 @@ impl Structs {
         let kind = Kind::of(&content);
         if join
             && !self.apart
+            && !self.is_filtered
             && left != NIL
             && key == NIL
             && matches!(kind, Kind::String | Kind::Any | Kind::Json)
