@@ -33,6 +33,8 @@
 //!   fewer formats in one that it did not know as a text when they came. So do we; ask for roots first.
 //! - *A member `__proto__`* of an object is dropped by JavaScript where it is read as a value, and kept where it is
 //!   read as JSON. So it is here.
+//! - *Reading an event's delta* of a text edits it in Yjs: marks that say nothing are deleted, by whoever looks. Here
+//!   looking changes nothing; the marks show nothing, and such deletions by others are followed.
 //!
 //! Pure: no clock, no randomness, no I/O, no threads. The modules are in reading order, each uses only those above it;
 //! but the document with its transactions, the shared types and what is kept of the past need each other.
