@@ -241,6 +241,18 @@ impl Documents {
         Some(*hasher.finalize().as_bytes())
     }
 
+    /// Says that nobody has changed a document for a while.
+    pub(crate) fn rest(&mut self, name: Name) {
+        match name {
+            Name::Tree => self.tree_document.rest(),
+            Name::File(file) => {
+                if let Some(text) = self.texts.get_mut(&file) {
+                    text.document.rest();
+                }
+            }
+        }
+    }
+
     /// Returns a file's text.
     pub(crate) fn text(&self, file: FileId) -> Option<String> {
         let document = &self.texts.get(&file)?.document;

@@ -39,6 +39,8 @@ const PLACE: &str = "place";
 const SCAN_EVERY: Duration = Duration::from_secs(10);
 /// The same without a watcher.
 const POLL_EVERY: Duration = Duration::from_secs(2);
+/// A document that nobody changed for so long rests: a good time for a snapshot.
+const REST_AFTER: Duration = Duration::from_secs(30);
 /// Cursors of one's own are kept at most this often.
 const KEEP_PLACE_EVERY: Duration = Duration::from_secs(2);
 /// This many events are taken before anybody is told.
@@ -132,6 +134,8 @@ pub(crate) struct EventLoop {
     place: Option<(FileId, u32)>,
     place_kept: Option<Instant>,
     next_scan: Instant,
+    /// Documents that were changed, and when nobody will have changed them for a while.
+    resting: BTreeMap<Name, Instant>,
 }
 
 /// Runs until the replica is closed.
@@ -168,6 +172,7 @@ pub(crate) async fn run(parts: Parts, runtime: Handle) {
         place: None,
         place_kept: None,
         next_scan: start + SCAN_EVERY,
+        resting: BTreeMap::new(),
     };
     state.begin(start);
     loop {
@@ -268,6 +273,7 @@ impl EventLoop {
             connection,
             waiters,
             place,
+            self.resting.values().min().copied(),
             Some(self.next_scan),
         ]
         .into_iter()
@@ -416,6 +422,9 @@ impl EventLoop {
         for remark in self.mirror.take_remarks() {
             self.notice(remark.level, remark.text, remark.file);
         }
+        for (name, _) in self.resting.extract_if(.., |_, rests| *rests <= now) {
+            self.documents.rest(name);
+        }
         if self.place_kept.is_some_and(|kept| kept + KEEP_PLACE_EVERY <= now) {
             self.keep_place();
         }
@@ -433,6 +442,7 @@ impl EventLoop {
             }
             let tree = news.iter().any(|news| news.name == Name::Tree);
             for news in news {
+                self.resting.insert(news.name, now + REST_AFTER);
                 if let Some(connection) = &mut self.connection {
                     connection.on_news(&news, &self.documents);
                 }
