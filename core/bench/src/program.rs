@@ -66,7 +66,7 @@ pub enum Value {
     /// A text.
     Text(String),
     /// An object, its members in order.
-    Object(serde_json::Map<String, serde_json::Value>),
+    Object(Box<serde_json::Map<String, serde_json::Value>>),
 }
 
 impl Program {

@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::io::{BufRead as _, Write as _};
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
@@ -52,15 +53,18 @@ pub fn serve(
     let text = std::fs::read(program).with_context(|| format!("reading {}", program.display()))?;
     let program: Program = serde_json::from_slice(&text)?;
     drop(text);
-    let (needed, listens) = (program.needed(), program.listens());
-    let job = Job { program, needed, listens, patience_ms, counting, state: RefCell::default() };
+    let job = Job::new(program, patience_ms, counting);
     peers::with(subject, &job)
 }
 
 /// A program and how it is to be run.
 #[derive(Debug)]
 pub(crate) struct Job {
+    /// Without what is measured.
     program: Program,
+    /// What is measured, and its operations in a row.
+    timed: Vec<Timed>,
+    ops: Vec<Op>,
     needed: Vec<bool>,
     listens: Vec<bool>,
     patience_ms: f64,
@@ -69,10 +73,35 @@ pub(crate) struct Job {
     state: RefCell<Option<Vec<u8>>>,
 }
 
+/// A step that is measured. All its operations lie in one row and were made one after the other, since looking for
+/// them here and there would take longer than some edits do.
+#[derive(Debug)]
+enum Timed {
+    Edit(usize, Range<usize>),
+    Apply(usize, Vec<usize>),
+}
+
 impl Job {
+    fn new(mut program: Program, patience_ms: f64, counting: Option<Counting>) -> Self {
+        let (needed, listens) = (program.needed(), program.listens());
+        let (mut timed, mut ops) = (Vec::with_capacity(program.timed.len()), Vec::new());
+        for step in &program.timed {
+            timed.push(match step {
+                Step::Edit(document, of_step) => {
+                    ops.extend_from_slice(of_step);
+                    Timed::Edit(*document, ops.len() - of_step.len()..ops.len())
+                }
+                Step::Apply(document, numbers) => Timed::Apply(*document, numbers.clone()),
+            });
+        }
+        program.timed = Vec::new();
+        let state = RefCell::default();
+        Self { program, timed, ops, needed, listens, patience_ms, counting, state }
+    }
+
     /// Serves a peer.
     pub(crate) fn serve<P: Peer>(&self) -> Result<()> {
-        let able = self.program.ops().all(P::can);
+        let able = self.program.ops().chain(&self.ops).all(P::can);
         let talks = self.needed.iter().any(|&needed| needed);
         if !able || (talks && P::SPEAKS == Speaks::Nothing) {
             println!("unable");
@@ -140,15 +169,20 @@ impl Job {
         }
         run.message_bytes = 0;
         let first = run.next;
-        let total = program.timed.len() * program.repeat.max(1) as usize;
+        let total = self.timed.len() * program.repeat.max(1) as usize;
         let mut did = 0;
         let counters = self.start();
         let start = ProcessTime::now();
         'all: for _ in 0..program.repeat.max(1) {
             run.next = first;
-            for step in &program.timed {
+            for step in &self.timed {
                 did += 1;
-                run.step(step, self)?;
+                match step {
+                    Timed::Edit(document, ops) => {
+                        run.edit(*document, &self.ops[ops.clone()], self)?;
+                    }
+                    Timed::Apply(document, numbers) => run.apply(*document, numbers, self)?,
+                }
                 // Few looks at the clock: each is a call of the kernel.
                 if (did % 1024 == 0 || did < 8)
                     && start.elapsed().as_secs_f64() * 1000.0 > self.patience_ms
@@ -265,40 +299,45 @@ struct Run<P> {
 impl<P: Peer> Run<P> {
     fn step(&mut self, step: &Step, job: &Job) -> Result<()> {
         match step {
-            Step::Edit(document, ops) => {
-                let needed = job.needed[self.next];
-                let tell = job.program.tell || needed;
-                let message = self.documents[*document].edit(ops, tell)?;
-                if self.check
-                    && let Some(message) = &message
-                {
-                    self.told[*document].0 += 1;
-                    self.told[*document].1.update(message);
-                }
-                if let Some(message) = message {
-                    self.message_bytes += message.len() as u64;
-                    if needed {
-                        self.messages[self.next] = message;
-                    }
-                }
-                self.next += 1;
+            Step::Edit(document, ops) => self.edit(*document, ops, job),
+            Step::Apply(document, numbers) => self.apply(*document, numbers, job),
+        }
+    }
+
+    fn edit(&mut self, document: usize, ops: &[Op], job: &Job) -> Result<()> {
+        let needed = job.needed[self.next];
+        let tell = job.program.tell || needed;
+        let message = self.documents[document].edit(ops, tell)?;
+        if self.check
+            && let Some(message) = &message
+        {
+            self.told[document].0 += 1;
+            self.told[document].1.update(message);
+        }
+        if let Some(message) = message {
+            self.message_bytes += message.len() as u64;
+            if needed {
+                self.messages[self.next] = message;
             }
-            Step::Apply(document, numbers) => {
-                let tell = self.check || job.listens[*document];
-                let told = if let [one] = numbers.as_slice() {
-                    self.documents[*document].apply(&[&self.messages[*one]], tell)?
-                } else {
-                    let messages: Vec<&[u8]> =
-                        numbers.iter().map(|&number| self.messages[number].as_slice()).collect();
-                    self.documents[*document].apply(&messages, tell)?
-                };
-                if self.check
-                    && let Some(told) = told
-                {
-                    self.told[*document].0 += 1;
-                    self.told[*document].1.update(&told);
-                }
-            }
+        }
+        self.next += 1;
+        Ok(())
+    }
+
+    fn apply(&mut self, document: usize, numbers: &[usize], job: &Job) -> Result<()> {
+        let tell = self.check || job.listens[document];
+        let told = if let [one] = numbers {
+            self.documents[document].apply(&[&self.messages[*one]], tell)?
+        } else {
+            let messages: Vec<&[u8]> =
+                numbers.iter().map(|&number| self.messages[number].as_slice()).collect();
+            self.documents[document].apply(&messages, tell)?
+        };
+        if self.check
+            && let Some(told) = told
+        {
+            self.told[document].0 += 1;
+            self.told[document].1.update(&told);
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ impl Peer for Automerge {
                 }
                 Op::Set(key, Value::Object(members)) => {
                     let object = self.doc.put_object(&self.map, key.as_str(), ObjType::Map)?;
-                    for (key, value) in members {
+                    for (key, value) in members.iter() {
                         let text = value.as_str().unwrap_or_default();
                         self.doc.put(&object, key.as_str(), text)?;
                     }
