@@ -1,7 +1,7 @@
 //! One client's items in the order of their clocks: from an id to its item in O(log n), cuts in the middle in O(block).
 
 /// Entries a block holds before it is halved.
-const BLOCK: usize = if cfg!(test) { 4 } else { 256 };
+const BLOCK: usize = if cfg!(test) { 4 } else { 128 };
 
 /// A clock and the handle of the item that starts there.
 pub(crate) type Entry = (u32, u32);

@@ -132,8 +132,11 @@ impl Items {
         u32::try_from(self.items.len() - 1).expect("fewer items than units of 32 bits")
     }
 
+    /// Makes room for so many items. The first time that is a little more: what is read is edited then, and the first
+    /// edit should not have to move the whole arena.
     pub(crate) fn reserve(&mut self, more: usize) {
-        self.items.reserve(more);
+        let slack = if self.items.is_empty() { more / 32 + 8 } else { 0 };
+        self.items.reserve(more + slack);
     }
 
     /// Takes an item out. Until its slot is used again, what has kept the handle sees an item without units.
