@@ -5,6 +5,7 @@ pub(crate) mod copy;
 pub(crate) mod event;
 pub(crate) mod filter;
 pub(crate) mod json;
+pub(crate) mod load;
 pub(crate) mod pending;
 pub(crate) mod subdocs;
 pub(crate) mod transaction;

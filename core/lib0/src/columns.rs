@@ -153,12 +153,30 @@ impl<'a> UintOptRleReader<'a> {
     #[inline]
     pub fn read(&mut self) -> Result<u64, ReadError> {
         if self.count == 0 {
-            let (negative, value) = self.reader.var_signed()?;
-            self.value = value;
-            self.count = if negative { self.reader.var_u64()?.saturating_add(2) } else { 1 };
+            self.next_run()?;
         }
         self.count -= 1;
         Ok(self.value)
+    }
+
+    /// Passes over so many numbers, if these are equal to one and in one run. Returns whether they are.
+    #[inline]
+    pub fn pass(&mut self, value: u64, count: u64) -> Result<bool, ReadError> {
+        if self.count == 0 {
+            self.next_run()?;
+        }
+        let is_passed = self.value == value && self.count >= count;
+        if is_passed {
+            self.count -= count;
+        }
+        Ok(is_passed)
+    }
+
+    fn next_run(&mut self) -> Result<(), ReadError> {
+        let (negative, value) = self.reader.var_signed()?;
+        self.value = value;
+        self.count = if negative { self.reader.var_u64()?.saturating_add(2) } else { 1 };
+        Ok(())
     }
 }
 
@@ -287,6 +305,14 @@ impl<'a> RleReader<'a> {
     /// Reads a byte.
     #[inline]
     pub fn read(&mut self) -> Result<u8, ReadError> {
+        let value = self.peek()?;
+        self.count = self.count.map(|count| count - 1);
+        Ok(value)
+    }
+
+    /// The byte that is read next.
+    #[inline]
+    pub fn peek(&mut self) -> Result<u8, ReadError> {
         if self.count == Some(0) {
             self.value = self.reader.u8()?;
             self.count = if self.reader.is_empty() {
@@ -295,7 +321,6 @@ impl<'a> RleReader<'a> {
                 Some(self.reader.var_u64()?.saturating_add(1))
             };
         }
-        self.count = self.count.map(|count| count - 1);
         Ok(self.value)
     }
 }

@@ -111,6 +111,35 @@ impl<'a> Reader<'a> {
         slice
     }
 
+    /// The next eight bytes, lowest first, if as many are there.
+    #[inline]
+    pub fn peek(&self) -> Option<u64> {
+        let bytes = self.bytes.get(self.at..)?.first_chunk::<8>()?;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
+    /// Passes over bytes that were peeked at.
+    #[inline]
+    pub fn skip(&mut self, len: usize) {
+        self.at = (self.at + len).min(self.bytes.len());
+    }
+
+    /// As [`Reader::quick_var_u64`], of up to four bytes, at once.
+    #[inline]
+    pub fn quick_var_u32(&mut self) -> Option<u32> {
+        #[expect(clippy::cast_possible_truncation, reason = "the lower four bytes")]
+        let word = self.peek()? as u32;
+        // The lowest top bit that is not set is in the last byte.
+        let ends = !word & 0x8080_8080;
+        if ends == 0 {
+            return None;
+        }
+        let groups = word & (ends ^ (ends - 1)) & 0x7f7f_7f7f;
+        let pairs = groups & 0x007f_007f | (groups & 0x7f00_7f00) >> 1;
+        self.at += ends.trailing_zeros() as usize / 8 + 1;
+        Some(pairs & 0x3fff | (pairs & 0x3fff_0000) >> 2)
+    }
+
     /// As [`Reader::var_u64`], for who reads once more, slowly, what could not be read like this: `None` for what is
     /// malformed, and for numbers within eight bytes of the end. What was read until then is lost.
     #[inline]
@@ -267,6 +296,15 @@ mod tests {
                 long.extend([0xff; 8]);
                 let mut reader = Reader::new(&long);
                 assert_eq!((reader.var_u64(), reader.position()), (Ok(number), out.len()));
+                let mut reader = Reader::new(&long);
+                assert_eq!((reader.quick_var_u64(), reader.position()), (Some(number), out.len()));
+                let mut reader = Reader::new(&long);
+                if number < 1 << 28 {
+                    assert_eq!(reader.quick_var_u32().map(u64::from), Some(number));
+                    assert_eq!(reader.position(), out.len());
+                } else {
+                    assert_eq!((reader.quick_var_u32(), reader.position()), (None, 0));
+                }
                 let signed = i64::try_from(number).unwrap();
                 for value in [signed, -signed] {
                     let mut out = Vec::new();

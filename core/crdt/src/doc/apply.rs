@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::doc::pending::{Held, HeldBlocks, Pending};
 use crate::encoding::block::{Block, BlockKind, Parent, Piece, Plain};
 use crate::encoding::content::Content;
-use crate::encoding::decoder::{Checked, Decoder, walk};
+use crate::encoding::decoder::Checked;
 use crate::encoding::delete_set::DeleteSet;
 use crate::id::{ClientId, Id};
 use crate::structs::Structs;
@@ -113,34 +113,6 @@ enum Needs {
 }
 
 impl Structs {
-    /// Takes what one client wrote into a document in which nothing is yet, and reads it only once, as such a document
-    /// can be put back if it turns out that something is wrong or waits. Returns whether all is in; else nothing is.
-    pub(crate) fn load<'a, D: Decoder<'a>>(
-        &mut self,
-        passed: &mut Passed,
-        bytes: &'a [u8],
-        budget: u64,
-    ) -> bool {
-        let Ok(mut decoder) = D::open(bytes) else { return false };
-        let mut ahead = decoder.clone();
-        let (clients, structs) = (ahead.rest().var_u64(), ahead.rest().var_u64());
-        let (Ok(1), Ok(structs)) = (clients, structs) else { return false };
-        let empty = self.clone();
-        // No more than the bytes can hold, but for the runs of the second format.
-        self.items.reserve(usize::try_from(structs).unwrap_or(usize::MAX).min(bytes.len() / 4));
-        self.unordered = Some(Vec::new());
-        self.apart = true;
-        let read = walk(&mut decoder, budget, |piece| self.take_piece(passed, piece).is_none());
-        self.order_all();
-        self.apart = false;
-        let is_whole = read.is_ok_and(|deletes| self.apply_deletes(&deletes).is_empty());
-        if !is_whole {
-            *self = empty;
-            *passed = Passed::default();
-        }
-        is_whole
-    }
-
     /// Applies an update that was read and checked; what has to wait goes to `pending`.
     pub(crate) fn apply(
         &mut self,
@@ -226,7 +198,11 @@ impl Structs {
 
     /// Integrates a struct if everything it needs is here; else gives it back.
     #[inline]
-    fn take_piece<'a>(&mut self, passed: &mut Passed, piece: Piece<'a>) -> Option<Piece<'a>> {
+    pub(crate) fn take_piece<'a>(
+        &mut self,
+        passed: &mut Passed,
+        piece: Piece<'a>,
+    ) -> Option<Piece<'a>> {
         match &piece {
             Piece::Plain(plain) if self.integrate_plain(passed, plain) => None,
             _ if piece.clock() > self.next(piece.client()) && !piece.is_skip() => Some(piece),
@@ -391,7 +367,11 @@ impl Structs {
         let at = Ref { slot, clock: plain.clock };
         let spot = Spot { parent, key, left, right, origin, right_origin };
         if self.apart && key == NIL && passed.is_empty() && self.is_beside(&spot) {
-            self.put(at, &spot, plain.len, plain.text.as_deref());
+            let content = plain.text.as_ref().map(|text| {
+                let texts = &mut self.clients[slot as usize].texts;
+                texts.push(text, plain.len).expect("a client's texts fit 32 bits")
+            });
+            self.put(at, &spot, plain.len, content);
             return true;
         }
         let content = match &plain.text {
@@ -489,7 +469,7 @@ impl Structs {
     }
 
     /// Deletes what is known of a delete set; returns the rest.
-    fn apply_deletes(&mut self, deletes: &DeleteSet) -> DeleteSet {
+    pub(crate) fn apply_deletes(&mut self, deletes: &DeleteSet) -> DeleteSet {
         let mut unknown = DeleteSet::default();
         for (client, ranges) in deletes.iter() {
             let slot = self.slot(client).filter(|&slot| self.client(slot).next > 0);
@@ -538,8 +518,11 @@ impl Structs {
 #[cfg(test)]
 mod tests {
     use crate::encoding::block::{Block, BlockKind};
+    use crate::encoding::decoder::{DecoderV1, Update};
     use crate::encoding::delete_set::DeleteSet;
-    use crate::encoding::encoder::{Encoder as _, EncoderV2, write_block, write_deletes};
+    use crate::encoding::encoder::{
+        Encoder as _, EncoderV1, EncoderV2, write_block, write_deletes,
+    };
     use crate::{ClientId, Doc, Options};
 
     /// Collected units, each a struct of its own: a few bytes whatever their number.
@@ -605,6 +588,35 @@ mod tests {
         doc.apply_v1(v1).unwrap();
         assert_eq!(doc.waiting(), None);
         assert_eq!([doc.state_v1(), doc.state_v2()], updates);
+    }
+
+    #[test]
+    fn an_empty_document_takes_what_is_before_a_hole() {
+        let (_, [v1, v2]) = edited();
+        let mut whole = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        whole.apply_v1(&v1).unwrap();
+        let update = Update::read::<DecoderV1<'_>>(&v1).unwrap();
+        let (client, blocks) = &update.clients[0];
+        for hole in 1..blocks.len() {
+            let mut encoder = EncoderV1::default();
+            lib0::write_var_u64(encoder.rest(), 1);
+            lib0::write_var_u64(encoder.rest(), blocks.len() as u64);
+            encoder.client(*client);
+            lib0::write_var_u64(encoder.rest(), 0);
+            for (at, block) in blocks.iter().enumerate() {
+                let skip = Block { kind: BlockKind::Skip, ..block.clone() };
+                write_block(&mut encoder, if at == hole { &skip } else { block }, 0);
+            }
+            write_deletes(&mut encoder, &update.deletes);
+            let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+            doc.apply_v1(&encoder.finish()).unwrap();
+            doc.check().unwrap();
+            assert_eq!(doc.state_vector().get(*client), blocks[hole].clock);
+            assert_eq!(doc.has_waiting_structs(), hole + 1 < blocks.len());
+            doc.apply_v2(&v2).unwrap();
+            assert_eq!(doc.waiting(), None);
+            assert_eq!(doc.state_vector(), whole.state_vector());
+        }
     }
 
     #[test]

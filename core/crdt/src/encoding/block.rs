@@ -77,6 +77,31 @@ impl<'a> Plain<'a> {
     }
 }
 
+/// A [`Plain`] that refers only to units of its own client, as nearly all do that one person wrote.
+#[derive(Debug)]
+pub(crate) struct OwnPlain<'a> {
+    pub(crate) len: u32,
+    /// The clocks of its origins.
+    pub(crate) origin: Option<u32>,
+    pub(crate) right_origin: Option<u32>,
+    /// UTF-8; `None`: a tombstone.
+    pub(crate) text: Option<Cow<'a, [u8]>>,
+}
+
+impl<'a> OwnPlain<'a> {
+    /// The same as any text or tombstone is handed on; `None` if the text is not UTF-8.
+    pub(crate) fn into_plain(self, client: ClientId, clock: u32) -> Option<Plain<'a>> {
+        let id = |clock| Id { client, clock };
+        let text = match self.text {
+            None => None,
+            Some(Cow::Borrowed(text)) => Some(Cow::Borrowed(str::from_utf8(text).ok()?)),
+            Some(Cow::Owned(text)) => Some(Cow::Owned(String::from_utf8(text).ok()?)),
+        };
+        let (origin, right_origin) = (self.origin.map(id), self.right_origin.map(id));
+        Some(Plain { client, clock, len: self.len, origin, right_origin, text })
+    }
+}
+
 /// A struct as it is read.
 #[derive(Debug)]
 pub(crate) enum Piece<'a> {

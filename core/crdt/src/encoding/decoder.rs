@@ -12,7 +12,7 @@ use std::sync::Arc;
 use lib0::columns::{IntDiffOptRleReader, RleReader, StringReader, UintOptRleReader};
 use lib0::{Any, ReadError, Reader, json};
 
-use crate::encoding::block::{Block, BlockKind, ItemBlock, Parent, Piece, Plain};
+use crate::encoding::block::{Block, BlockKind, ItemBlock, OwnPlain, Parent, Piece, Plain};
 use crate::encoding::content::{Content, TypeKind};
 use crate::encoding::delete_set::{DeleteSet, Range};
 use crate::encoding::subdoc::Subdoc;
@@ -39,6 +39,13 @@ pub(crate) trait Decoder<'a>: Sized + Clone {
     fn plain(&mut self, _client: ClientId, _clock: u32) -> Option<Plain<'a>> {
         None
     }
+    /// A text or tombstone whose origins are of its own client, if that is what comes next and it can be read at once;
+    /// else nothing is read.
+    fn own_plain(
+        &mut self,
+        client: ClientId,
+        clock: u32,
+    ) -> Result<Option<OwnPlain<'a>>, ReadError>;
     fn reset_deletes(&mut self);
     /// A clock and a length.
     fn delete(&mut self) -> Result<(u64, u64), ReadError>;
@@ -60,18 +67,73 @@ pub(crate) struct DecoderV1<'a> {
     reader: Reader<'a>,
     /// See [`EncoderV1::with_values`](crate::encoding::encoder::EncoderV1::with_values).
     has_values: bool,
+    own: Spelled,
+}
+
+/// How a client is spelled, in up to eight bytes: so it is seen at once whether it stands somewhere.
+#[derive(Clone, Default)]
+struct Spelled {
+    client: Option<ClientId>,
+    bytes: u64,
+    mask: u64,
+    len: usize,
+}
+
+impl Spelled {
+    fn new(client: ClientId) -> Self {
+        let mut bytes = Vec::with_capacity(8);
+        lib0::write_var_u64(&mut bytes, client.get());
+        let len = bytes.len();
+        bytes.resize(8, 0);
+        let word = bytes.first_chunk::<8>().copied().map_or(0, u64::from_le_bytes);
+        Self { client: Some(client), bytes: word, mask: u64::MAX >> (64 - 8 * len), len }
+    }
 }
 
 impl<'a> DecoderV1<'a> {
     /// Reads what has values where the format has JSON texts.
     pub(crate) fn with_values(bytes: &'a [u8]) -> Self {
-        Self { reader: Reader::new(bytes), has_values: true }
+        Self { reader: Reader::new(bytes), has_values: true, own: Spelled::default() }
     }
 
     #[inline]
     fn id(&mut self) -> Result<Id, ReadError> {
         let client = self.client()?;
         Ok(Id { client, clock: self.reader.var_u32()? })
+    }
+
+    /// As [`Decoder::own_plain`], but what was read is lost if it is none.
+    #[inline]
+    fn quick_own(reader: &mut Reader<'a>, own: &Spelled, clock: u32) -> Option<OwnPlain<'a>> {
+        let id = |reader: &mut Reader<'a>| {
+            if reader.peek()? & own.mask != own.bytes {
+                return None;
+            }
+            reader.skip(own.len);
+            reader.quick_var_u32().filter(|&of| of < clock)
+        };
+        let info = reader.u8().ok()?;
+        if info & 0xc0 == 0 {
+            return None;
+        }
+        let origin = if info & 0x80 != 0 { Some(id(reader)?) } else { None };
+        let right_origin = if info & 0x40 != 0 { Some(id(reader)?) } else { None };
+        let len = reader.quick_var_u32()?;
+        let (len, text) = match info & 0x1f {
+            1 => (len, None),
+            4 => {
+                let bytes = reader.bytes(len as usize).ok()?;
+                let units = if bytes.is_ascii() {
+                    len
+                } else {
+                    u32::try_from(lib0::utf16::len(str::from_utf8(bytes).ok()?)).ok()?
+                };
+                (units, Some(Cow::Borrowed(bytes)))
+            }
+            _ => return None,
+        };
+        clock.checked_add(len)?;
+        (len > 0).then_some(OwnPlain { len, origin, right_origin, text })
     }
 
     /// As [`Decoder::plain`], but what was read is lost if it is none.
@@ -105,7 +167,7 @@ impl<'a> DecoderV1<'a> {
 
 impl<'a> Decoder<'a> for DecoderV1<'a> {
     fn open(bytes: &'a [u8]) -> Result<Self, ReadError> {
-        Ok(Self { reader: Reader::new(bytes), has_values: false })
+        Ok(Self { reader: Reader::new(bytes), has_values: false, own: Spelled::default() })
     }
     #[inline]
     fn rest(&mut self) -> &mut Reader<'a> {
@@ -163,6 +225,22 @@ impl<'a> Decoder<'a> for DecoderV1<'a> {
         let plain = Self::quick_plain(&mut reader, client, clock)?;
         self.reader = reader;
         Some(plain)
+    }
+    #[inline]
+    fn own_plain(
+        &mut self,
+        client: ClientId,
+        clock: u32,
+    ) -> Result<Option<OwnPlain<'a>>, ReadError> {
+        if self.own.client != Some(client) {
+            self.own = Spelled::new(client);
+        }
+        let mut reader = self.reader.clone();
+        let plain = Self::quick_own(&mut reader, &self.own, clock);
+        if plain.is_some() {
+            self.reader = reader;
+        }
+        Ok(plain)
     }
     fn reset_deletes(&mut self) {}
     fn delete(&mut self) -> Result<(u64, u64), ReadError> {
@@ -278,6 +356,38 @@ impl<'a> Decoder<'a> for DecoderV2<'a> {
         let (key, _) = self.strings.read()?;
         self.keys.push(key.clone());
         Ok(key)
+    }
+    #[inline]
+    fn own_plain(
+        &mut self,
+        client: ClientId,
+        clock: u32,
+    ) -> Result<Option<OwnPlain<'a>>, ReadError> {
+        let info = self.infos.peek()?;
+        let ids = u64::from(info >> 7) + u64::from(info >> 6 & 1);
+        if ids == 0 || !matches!(info & 0x1f, 1 | 4) || !self.clients.pass(client.get(), ids)? {
+            return Ok(None);
+        }
+        self.infos.read()?;
+        let at = self.rest.position();
+        let own = |number: u64| match u32::try_from(number) {
+            Ok(of) if of < clock => Ok(Some(of)),
+            _ => Err(ReadError { at, what: "an item depends on itself" }),
+        };
+        let origin = if info & 0x80 != 0 { own(self.left_clocks.read()?)? } else { None };
+        let right_origin = if info & 0x40 != 0 { own(self.right_clocks.read()?)? } else { None };
+        let (len, text) = if info & 0x1f == 1 {
+            (self.lens.read()?, None)
+        } else {
+            let (text, units) = self.strings.read()?;
+            let bytes = match text {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            };
+            (units as u64, Some(bytes))
+        };
+        let len = check_len(at, clock, len)?;
+        Ok(Some(OwnPlain { len, origin, right_origin, text }))
     }
     fn reset_deletes(&mut self) {
         self.delete_end = 0;

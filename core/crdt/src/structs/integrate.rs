@@ -71,18 +71,15 @@ impl Structs {
         }
     }
 
-    /// Puts a text or tombstone between neighbors that nothing has come between, in a list, and leaves it apart: what
-    /// [`Structs::integrate`] does with nearly all that a large update has.
+    /// Puts a text (at `content` of its client's texts) or a tombstone between neighbors that nothing has come between, in
+    /// a list, and leaves it apart: what [`Structs::integrate`] does with nearly all that a large update has.
     #[inline]
-    pub(crate) fn put(&mut self, at: Ref, spot: &Spot, len: u32, text: Option<&str>) {
+    pub(crate) fn put(&mut self, at: Ref, spot: &Spot, len: u32, content: Option<u32>) {
         let &Spot { parent, key, left, right, origin, right_origin } = spot;
         self.changes.mark(parent, NIL);
-        let (kind, content) = match text {
+        let (kind, content) = match content {
             None => (Kind::Deleted, NIL),
-            Some(text) => {
-                let texts = &mut self.clients[at.slot as usize].texts;
-                (Kind::String, texts.push(text, len).expect("a client's texts fit 32 bits"))
-            }
+            Some(content) => (Kind::String, content),
         };
         let handle = self.items.add(Item {
             clock: at.clock,
