@@ -31,6 +31,8 @@
 //!   that travel on, so all have the same formats once everybody has everything.
 //! - *A root that was not asked for.* Yjs learns what a root is when it is first asked for, and cleans and inherits
 //!   fewer formats in one that it did not know as a text when they came. So do we; ask for roots first.
+//! - *An item that says it was typed between a unit and one further left*, as undo may make one. In Yjs it stands
+//!   behind the unit, but before both where a longer struct has them in one; here it stands behind the unit everywhere.
 //! - *A member `__proto__`* of an object is dropped by JavaScript where it is read as a value, and kept where it is
 //!   read as JSON. So it is here.
 //! - *Reading an event's delta* of a text edits it in Yjs: marks that say nothing are deleted, by whoever looks. Here
