@@ -168,7 +168,7 @@ impl Doc {
     /// Applies an update of the first format, whole or not at all.
     ///
     /// # Errors
-    /// The update is malformed; too much would wait.
+    /// The update is malformed; too much would wait; the document would be too large.
     pub fn apply_v1(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
         let mut transaction = self.transact();
         transaction.apply_v1(update)?;
@@ -178,7 +178,7 @@ impl Doc {
     /// Applies an update of the second format, whole or not at all.
     ///
     /// # Errors
-    /// The update is malformed; too much would wait.
+    /// The update is malformed; too much would wait; the document would be too large.
     pub fn apply_v2(&mut self, update: &[u8]) -> Result<Commit<'_>, Error> {
         let mut transaction = self.transact();
         transaction.apply_v2(update)?;
@@ -249,13 +249,33 @@ impl Doc {
             parts.push(convert(deletes.encode()).expect(OWN));
         }
         if !structs.is_empty() {
-            parts.push(diff_own(&structs.encode(), than).and_then(&convert).expect(OWN));
+            let than = self.than_with_known(than);
+            parts.push(diff_own(&structs.encode(), &than).and_then(&convert).expect(OWN));
         }
         if parts.len() == 1 {
             return parts.swap_remove(0);
         }
         let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         merge(&slices).expect(OWN)
+    }
+
+    /// What a replica is taken to know where it is told of what waits: of a client whose waiting structs say something
+    /// else of units that are here, all that is here.
+    ///
+    /// No editing makes such structs, only what has been collected may come again and wait. Of two structs that begin
+    /// at one clock Yjs sometimes writes the one that waits, and then leaves out all that it covers: whoever makes one
+    /// up would have others' edits dropped from the state.
+    fn than_with_known(&self, than: &StateVector) -> StateVector {
+        let mut than = than.clone();
+        for (client, ranges) in
+            self.pending.structs.known(|client| self.structs.next(client)).iter()
+        {
+            let next = self.structs.next(client);
+            if than.get(client) < next && !self.structs.is_collected(client, ranges) {
+                than.insert(client, next);
+            }
+        }
+        than
     }
 
     fn encode<E: Encoder>(&self, than: &StateVector) -> Vec<u8> {

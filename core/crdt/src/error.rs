@@ -34,7 +34,7 @@ pub enum Error {
         /// How many may: [`Options::max_waiting`](crate::Options::max_waiting).
         max: usize,
     },
-    /// A document holds at most 2^32 - 1 units of each client.
-    #[error("the document is full: a client has made 2^32 units")]
+    /// A document holds at most 2^32 - 1 units of each client, and takes updates up to 2^24 structs.
+    #[error("the document is full: it has 2^24 structs, or a client has made 2^32 units")]
     Full,
 }

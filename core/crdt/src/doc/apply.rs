@@ -517,13 +517,15 @@ impl Structs {
 
 #[cfg(test)]
 mod tests {
-    use crate::encoding::block::{Block, BlockKind};
+    use crate::encoding::block::{Block, BlockKind, ItemBlock, Parent};
+    use crate::encoding::content::Content;
     use crate::encoding::decoder::{DecoderV1, Update};
     use crate::encoding::delete_set::DeleteSet;
     use crate::encoding::encoder::{
         Encoder as _, EncoderV1, EncoderV2, write_block, write_deletes,
     };
-    use crate::{ClientId, Doc, Options};
+    use crate::id::Id;
+    use crate::{ClientId, Doc, Error, Options};
 
     /// Collected units, each a struct of its own: a few bytes whatever their number.
     fn singles(client: u64, from: u32, count: u32) -> Vec<u8> {
@@ -538,6 +540,42 @@ mod tests {
         }
         write_deletes(&mut encoder, &DeleteSet::default());
         encoder.finish()
+    }
+
+    /// Letters typed at the front and deleted, each a struct of its own.
+    fn typed_leftwards(client: u64, count: u32) -> Vec<u8> {
+        let client = ClientId::new(client).unwrap();
+        let mut encoder = EncoderV2::default();
+        lib0::write_var_u64(encoder.rest(), 1);
+        lib0::write_var_u64(encoder.rest(), u64::from(count));
+        encoder.client(client);
+        lib0::write_var_u64(encoder.rest(), 0);
+        for clock in 0..count {
+            let right_origin = clock.checked_sub(1).map(|clock| Id { client, clock });
+            let parent = right_origin.is_none().then_some(Parent::Root("t".into()));
+            let content = Content::Deleted(1);
+            let item = ItemBlock { origin: None, right_origin, parent, key: None, content };
+            let kind = BlockKind::Item(item);
+            write_block(&mut encoder, &Block { client, clock, len: 1, kind }, 0);
+        }
+        write_deletes(&mut encoder, &DeleteSet::default());
+        encoder.finish()
+    }
+
+    #[test]
+    fn a_document_has_no_more_structs_than_it_could_be_saved_with() {
+        const COUNT: u32 = 600_000;
+        let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+        doc.apply_v2(&typed_leftwards(7, COUNT)).unwrap();
+        assert_eq!(doc.apply_v2(&typed_leftwards(8, COUNT)).unwrap_err(), Error::Full);
+        assert_eq!(doc.structs(), COUNT as usize);
+        let mut again = Doc::new(doc.client(), Options::default());
+        again.apply_own_v2(&doc.state_v2()).unwrap();
+        assert_eq!(again.state_vector(), doc.state_vector());
+        // 2^28 collected units of one client.
+        let many =
+            b"\0\0\x01\x09\0\0\x01\0\x01\0\0\0\x06\x42\x80\x80\x80\x80\x01\x80\x80\x80\x80\x01\x80\x01\0\0";
+        assert!(again.apply_own_v2(many).is_err());
     }
 
     /// A text that one client typed, cut and deleted in; as it is, and in both formats.

@@ -271,6 +271,20 @@ impl Held {
         writer.finish(&mut DeleteSet::default())
     }
 
+    /// The units that wait though they are here: per client those below `next`.
+    pub(crate) fn known(&self, next: impl Fn(ClientId) -> u32) -> DeleteSet {
+        let mut known = DeleteSet::default();
+        for (&client, line) in &self.lines {
+            let next = next(client);
+            for entry in line.entries.iter().take_while(|entry| entry.clock < next) {
+                if !is_hole(line.encoded(*entry)) {
+                    known.add(client, entry.clock, entry.end().min(next) - entry.clock);
+                }
+            }
+        }
+        known
+    }
+
     /// Each client and its blocks, lowest client first.
     pub(crate) fn queues(&self) -> Vec<(ClientId, HeldBlocks<'_>)> {
         let queue = |(&client, line)| (client, HeldBlocks { client, line, next: 0 });

@@ -3,7 +3,7 @@
 use crate::doc::apply::FEW;
 use crate::doc::{Doc, Told};
 use crate::encoding::content::Content;
-use crate::encoding::decoder::{Checked, Decoder, DecoderV1, DecoderV2, budget};
+use crate::encoding::decoder::{Checked, Decoder, DecoderV1, DecoderV2, MOST, budget, own_budget};
 use crate::encoding::encoder::{EncoderV1, EncoderV2};
 use crate::error::Error;
 use crate::history::undo::Origin;
@@ -36,7 +36,7 @@ impl<'a> Transaction<'a> {
     /// Applies an update of the first format as part of this transaction, whole or not at all.
     ///
     /// # Errors
-    /// The update is malformed; too much would wait.
+    /// The update is malformed; too much would wait; the document would be too large.
     pub fn apply_v1(&mut self, update: &[u8]) -> Result<(), Error> {
         self.apply::<DecoderV1<'_>>(update, true)
     }
@@ -44,7 +44,7 @@ impl<'a> Transaction<'a> {
     /// Applies an update of the second format as part of this transaction, whole or not at all.
     ///
     /// # Errors
-    /// The update is malformed; too much would wait.
+    /// The update is malformed; too much would wait; the document would be too large.
     pub fn apply_v2(&mut self, update: &[u8]) -> Result<(), Error> {
         self.apply::<DecoderV2<'_>>(update, true)
     }
@@ -56,7 +56,7 @@ impl<'a> Transaction<'a> {
         limited: bool,
     ) -> Result<(), Error> {
         let doc = &mut *self.doc;
-        let budget = if limited { budget(update) } else { u64::MAX };
+        let budget = if limited { budget(update).min(MOST) } else { own_budget(update) };
         // Of a few bytes there is nothing to gain, but a document to put by.
         let is_first = doc.structs.items.bound() == 0 && doc.pending.is_empty();
         if is_first && update.len() > FEW && doc.structs.load::<D>(&mut doc.passed, update, budget)
@@ -66,6 +66,10 @@ impl<'a> Transaction<'a> {
         }
         let len = update.len();
         let mut update = Checked::read::<D>(update, budget)?;
+        let structs = doc.structs.items.len() + update.pieces().len();
+        if limited && structs as u64 > MOST {
+            return Err(Error::Full);
+        }
         let max = doc.options.max_waiting;
         let before = doc.pending.bytes();
         // What of it waits is known only when the rest is in. So if it may be too much (a struct takes less than 64 bytes

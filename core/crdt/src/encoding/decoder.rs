@@ -440,6 +440,15 @@ pub(crate) fn budget(bytes: &[u8]) -> u64 {
     bytes.len().saturating_mul(4).saturating_add(1 << 20) as u64
 }
 
+/// The structs that a document may come to by what others tell it: about as many as there is memory for.
+pub(crate) const MOST: u64 = if cfg!(test) { 1 << 20 } else { 1 << 24 };
+
+/// The structs that what was saved may have at most: those of the largest document, its own edits, and what waits.
+/// Without a limit a few bytes on disk might stand for 2^32 of each client.
+pub(crate) fn own_budget(bytes: &[u8]) -> u64 {
+    budget(bytes) + MOST + (1 << 22)
+}
+
 /// Reads and checks an update; hands each struct on, until one is refused (`false`), which is an error too.
 pub(crate) fn walk<'a, D: Decoder<'a>>(
     decoder: &mut D,

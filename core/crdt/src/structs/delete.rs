@@ -2,6 +2,8 @@
 
 use lib0::Any;
 
+use crate::encoding::delete_set::Range;
+use crate::id::ClientId;
 use crate::structs::changes::{Cut, SubdocChange};
 use crate::structs::clocks::Place;
 use crate::structs::item::{Item, Kind, NIL, Ref};
@@ -134,6 +136,17 @@ impl Structs {
                 _ => return place,
             }
         }
+    }
+
+    /// Whether all units of a client's ranges, which are here, are collected.
+    pub(crate) fn is_collected(&self, client: ClientId, ranges: &[Range]) -> bool {
+        let Some(slot) = self.slot(client) else { return true };
+        let clocks = &self.client(slot).clocks;
+        ranges.iter().all(|range| {
+            let handles = clocks.iter_from(Some(clocks.find(range.clock)));
+            let items = handles.map(|handle| &self.items[handle]);
+            items.take_while(|item| item.clock < range.end()).all(|item| item.kind == Kind::Gc)
+        })
     }
 
     /// Collects an item if it is deleted and may be.

@@ -128,3 +128,35 @@ fn what_was_saved_is_taken_however_much_waits() {
         assert_eq!(text.len(&doc), 400);
     }
 }
+
+/// What waits says nothing of units that are here: whoever makes that up cannot have others' edits left out of a state.
+#[test]
+fn what_waits_does_not_take_the_place_of_what_is_here() {
+    let (mut first, mut doc) = (doc(2), doc(1));
+    let map = first.map("m");
+    let mut transaction = first.transact();
+    map.insert_text(&mut transaction, "k").unwrap();
+    doc.apply_v1(&transaction.commit().update_v1().unwrap()).unwrap();
+    let (map, text) = (doc.map("m"), doc.text("t"));
+    let Some(crdt::Value::Shared(crdt::Shared::Text(inner))) = map.get(&doc, "k") else {
+        panic!("a text was put there");
+    };
+    // The first unit of client 1 is collected, and begins where what waits begins.
+    let mut transaction = doc.transact();
+    inner.insert(&mut transaction, 0, "x").unwrap();
+    map.remove(&mut transaction, "k");
+    text.insert(&mut transaction, 0, "written").unwrap();
+    transaction.commit();
+    // 20 letters of client 1, from its first unit on, behind a unit of client 15, of which nobody has heard.
+    let made_up = [&[1, 1, 1, 0, 0x84, 15, 0, 20], [b'z'; 20].as_slice(), &[0]].concat();
+    assert!(doc.apply_v1(&made_up).unwrap().is_empty());
+    assert!(doc.has_waiting_structs());
+    let mut loaded = [self::doc(3), self::doc(3)];
+    loaded[0].apply_v1(&doc.state_v1()).unwrap();
+    loaded[1].apply_v2(&doc.state_v2()).unwrap();
+    for mut loaded in loaded {
+        let text = loaded.text("t");
+        assert!(text.read(&loaded).starts_with("written"));
+        assert!(loaded.state_vector().covers(&doc.state_vector()));
+    }
+}
