@@ -7,10 +7,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use lib0::ReadError;
+
 use crate::doc::pending::{Held, HeldBlocks, Pending};
 use crate::encoding::block::{Block, BlockKind, Parent, Piece, Plain};
 use crate::encoding::content::Content;
-use crate::encoding::decoder::Checked;
+use crate::encoding::decoder::{Checked, Decoder};
 use crate::encoding::delete_set::DeleteSet;
 use crate::id::{ClientId, Id};
 use crate::structs::Structs;
@@ -20,6 +22,9 @@ use crate::structs::place::{Passed, Spot};
 
 /// Blocks that an empty document takes one by one; more are ordered when all are here.
 pub(crate) const FEW: usize = if cfg!(test) { 4 } else { 64 };
+
+/// Structs that an update may have beyond its bytes without being read in less room.
+const MANY: usize = if cfg!(test) { 4 } else { 1 << 14 };
 
 /// One client's blocks of an update, or of what waits, taken one after the other.
 trait Queue<'a>: Iterator<Item = Piece<'a>> {
@@ -104,6 +109,33 @@ fn kept(lines: Vec<Line<UpdateBlocks<'_, '_>>>) -> Held {
     held
 }
 
+/// An update that was read and checked.
+pub(crate) enum Incoming<'a> {
+    /// As its structs are read, which is fastest.
+    Pieces(Checked<'a>),
+    /// As what waits is kept, which takes less room: where its structs are more than its bytes.
+    Held(Held, DeleteSet),
+}
+
+impl<'a> Incoming<'a> {
+    /// Reads an update of at most `budget` structs.
+    pub(crate) fn read<D: Decoder<'a>>(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
+        if let Some(update) = Checked::read::<D>(bytes, budget, bytes.len() + MANY)? {
+            return Ok(Self::Pieces(update));
+        }
+        let (held, deletes) = Held::read::<D>(bytes, budget)?;
+        Ok(Self::Held(held, deletes))
+    }
+
+    /// How many structs it has.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Pieces(update) => update.len(),
+            Self::Held(held, _) => held.len(),
+        }
+    }
+}
+
 /// What an item stands beside, once everything it needs is here.
 enum Needs {
     /// Units of this client are missing.
@@ -118,10 +150,20 @@ impl Structs {
         &mut self,
         passed: &mut Passed,
         pending: &mut Pending,
-        mut update: Checked<'_>,
+        update: Incoming<'_>,
     ) {
-        let deletes = std::mem::take(&mut update.deletes);
-        let rest = self.integrate_all(passed, update);
+        let count = update.len();
+        let (rest, deletes) = match update {
+            Incoming::Pieces(mut update) => {
+                let deletes = std::mem::take(&mut update.deletes);
+                (self.in_bulk(count, |structs| structs.integrate_all(passed, update)), deletes)
+            }
+            Incoming::Held(mut held, deletes) => {
+                let missing =
+                    self.in_bulk(count, |structs| structs.integrate_held(passed, &mut held));
+                ((!held.is_empty()).then_some((missing, held)), deletes)
+            }
+        };
         let retry = pending.missing.iter().any(|(&client, &clock)| clock < self.next(client));
         if let Some((missing, structs)) = rest {
             pending.add(structs, missing);
@@ -137,14 +179,20 @@ impl Structs {
 
     /// Integrates what can be of what waits.
     fn retry_structs(&mut self, passed: &mut Passed, pending: &mut Pending) {
-        let queues = pending.structs.queues();
+        pending.missing = self.integrate_held(passed, &mut pending.structs);
+    }
+
+    /// Integrates and takes out what can be; returns what the others wait for.
+    fn integrate_held(&mut self, passed: &mut Passed, held: &mut Held) -> BTreeMap<ClientId, u32> {
+        let queues = held.queues();
         let mut lines: Vec<Line<_>> =
             queues.into_iter().map(|(client, blocks)| Line::new(client, blocks)).collect();
-        pending.missing = self.integrate_queued(passed, &mut lines);
+        let missing = self.integrate_queued(passed, &mut lines);
         let taken: Vec<_> = lines.iter().map(|line| (line.client, line.blocks.taken())).collect();
         for (client, count) in taken {
-            pending.structs.remove_first(client, count);
+            held.remove_first(client, count);
         }
+        missing
     }
 
     /// Deletes what has become known of the deletions that wait.
@@ -155,6 +203,23 @@ impl Structs {
         }
     }
 
+    /// Integrates so many structs at once: what is done for each where they come one by one is done when all are in.
+    fn in_bulk<T>(&mut self, count: usize, integrate: impl FnOnce(&mut Self) -> T) -> T {
+        let is_large = count > FEW;
+        let loads = is_large && self.items.len() == 0;
+        if loads {
+            self.items.reserve(count);
+            self.unordered = Some(Vec::new());
+        }
+        self.apart = is_large;
+        let integrated = integrate(self);
+        self.apart = false;
+        if loads {
+            self.order_all();
+        }
+        integrated
+    }
+
     /// Integrates what can be; returns what can't, with the clocks it waits for.
     fn integrate_all(
         &mut self,
@@ -163,25 +228,13 @@ impl Structs {
     ) -> Option<(BTreeMap<ClientId, u32>, Held)> {
         let is_descending = update.is_descending;
         let pieces = update.pieces();
-        let is_large = pieces.len() > FEW;
-        let loads = is_large && self.items.len() == 0;
-        if loads {
-            self.items.reserve(pieces.len());
-            self.unordered = Some(Vec::new());
-        }
-        self.apart = is_large;
         let stuck = if is_descending { self.take_pieces(passed, pieces) } else { Some(0) };
-        let rest = stuck.and_then(|first| {
+        stuck.and_then(|first| {
             // What could not be taken may stand before what it needs.
             let mut lines = queues(&mut pieces[first..]);
             let missing = self.integrate_queued(passed, &mut lines);
             (!missing.is_empty()).then(|| (missing, kept(lines)))
-        });
-        self.apart = false;
-        if loads {
-            self.order_all();
-        }
-        rest
+        })
     }
 
     /// Integrates structs one after the other; returns which is the first that needs what is not here.

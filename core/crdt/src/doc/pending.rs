@@ -11,8 +11,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use lib0::ReadError;
+
 use crate::encoding::block::{Block, BlockKind, Piece};
-use crate::encoding::decoder::{DecoderV1, DecoderV2, Update, read_piece};
+use crate::encoding::decoder::{Decoder, DecoderV1, DecoderV2, Update, read_piece, walk};
 use crate::encoding::delete_set::{DeleteSet, Range};
 use crate::encoding::encoder::{Encoder as _, EncoderV1, EncoderV2, write_block, write_deletes};
 use crate::id::ClientId;
@@ -192,6 +194,24 @@ fn is_hole(encoded: &[u8]) -> bool {
 impl Held {
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty()
+    }
+
+    /// Reads all structs of an update, and its deletions.
+    pub(crate) fn read<'a, D: Decoder<'a>>(
+        bytes: &'a [u8],
+        budget: u64,
+    ) -> Result<(Self, DeleteSet), ReadError> {
+        let mut held = Self::default();
+        let deletes = walk(&mut D::open(bytes)?, budget, |piece| {
+            held.push(&piece.into_block());
+            true
+        })?;
+        Ok((held, deletes))
+    }
+
+    /// How many blocks there are, holes included.
+    pub(crate) fn len(&self) -> usize {
+        self.lines.values().map(|line| line.entries.len()).sum()
     }
 
     /// Adds a block behind those of its client.

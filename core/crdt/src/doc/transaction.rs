@@ -1,9 +1,9 @@
 //! Transactions: several edits that become one update, and what can be asked of it afterwards.
 
-use crate::doc::apply::FEW;
+use crate::doc::apply::{FEW, Incoming};
 use crate::doc::{Doc, Told};
 use crate::encoding::content::Content;
-use crate::encoding::decoder::{Checked, Decoder, DecoderV1, DecoderV2, MOST, budget, own_budget};
+use crate::encoding::decoder::{Decoder, DecoderV1, DecoderV2, MOST, budget, own_budget};
 use crate::encoding::encoder::{EncoderV1, EncoderV2};
 use crate::error::Error;
 use crate::history::undo::Origin;
@@ -65,8 +65,8 @@ impl<'a> Transaction<'a> {
             return Ok(());
         }
         let len = update.len();
-        let mut update = Checked::read::<D>(update, budget)?;
-        let structs = doc.structs.items.len() + update.pieces().len();
+        let update = Incoming::read::<D>(update, budget)?;
+        let structs = doc.structs.items.len() + update.len();
         if limited && structs as u64 > MOST {
             return Err(Error::Full);
         }
@@ -74,7 +74,7 @@ impl<'a> Transaction<'a> {
         let before = doc.pending.bytes();
         // What of it waits is known only when the rest is in. So if it may be too much (a struct takes less than 64 bytes
         // beside its content, a number of three digits nine), the document is kept as it was.
-        let most = len.saturating_add(update.pieces().len().saturating_mul(16)).saturating_mul(4);
+        let most = len.saturating_add(update.len().saturating_mul(16)).saturating_mul(4);
         let may_wait = limited && before.saturating_add(most) > max;
         let kept = may_wait.then(|| (doc.structs.clone(), doc.pending.clone()));
         doc.structs.apply(&mut doc.passed, &mut doc.pending, update);

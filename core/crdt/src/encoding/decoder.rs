@@ -518,11 +518,16 @@ pub(crate) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    /// Reads an update of at most `budget` structs.
-    pub(crate) fn read<D: Decoder<'a>>(bytes: &'a [u8], budget: u64) -> Result<Self, ReadError> {
+    /// Reads an update of at most `budget` structs; `None` if it has more than `most`.
+    pub(crate) fn read<D: Decoder<'a>>(
+        bytes: &'a [u8],
+        budget: u64,
+        most: usize,
+    ) -> Result<Option<Self>, ReadError> {
         let (mut only, mut more, mut is_descending) = (None, Vec::new(), true);
         let mut client: Option<ClientId> = None;
-        let deletes = walk(&mut D::open(bytes)?, budget, |piece| {
+        let mut is_over = false;
+        let read = walk(&mut D::open(bytes)?, budget, |piece| {
             is_descending &= client.is_none_or(|last| piece.client() <= last);
             if client.replace(piece.client()).is_none() {
                 only = Some(piece);
@@ -530,9 +535,18 @@ impl<'a> Checked<'a> {
                 more.extend(only.take().map(Some));
                 more.push(Some(piece));
             }
-            true
-        })?;
-        Ok(Self { deletes, is_descending, only, more })
+            is_over = more.len() > most;
+            !is_over
+        });
+        if is_over {
+            return Ok(None);
+        }
+        Ok(Some(Self { deletes: read?, is_descending, only, more }))
+    }
+
+    /// How many structs it has.
+    pub(crate) fn len(&self) -> usize {
+        self.more.len() + usize::from(self.only.is_some())
     }
 
     /// The structs in their order, each to be taken.

@@ -147,7 +147,7 @@ fn taken_whole_or_not(format: Format, other: Format, bytes: &[u8]) {
         if (format.apply)(&mut doc, bytes).is_err() {
             assert!(bytes_of(&doc) == before, "refused, but not left alone");
         }
-        if doc.structs() > MANY {
+        if doc.structs() > MANY || doc.waiting().is_some_and(|waiting| waiting.bytes > 20 * MANY) {
             return;
         }
         sound(&doc);
