@@ -67,8 +67,8 @@ pub(crate) struct Client {
     /// The clock of its next unit: how much of it is known.
     pub(crate) next: u32,
     pub(crate) texts: TextRun,
+    /// Values of lists and maps, those of the oldest Yjs versions among them.
     pub(crate) values: Vec<Any>,
-    pub(crate) json: Vec<Any>,
     /// How many clients had made something here before it.
     pub(crate) rank: u32,
     /// `next` at the start of the transaction numbered `stamp`.
@@ -193,7 +193,6 @@ impl Structs {
             next: 0,
             texts: TextRun::default(),
             values: Vec::new(),
-            json: Vec::new(),
             rank: 0,
             before: 0,
             stamp: 0,
@@ -389,9 +388,7 @@ impl Structs {
     }
 
     pub(crate) fn values(&self, item: &Item) -> &[Any] {
-        let client = self.client(item.slot);
-        let values = if item.kind == Kind::Json { &client.json } else { &client.values };
-        &values[item.content as usize..(item.content + item.len) as usize]
+        &self.client(item.slot).values[item.content as usize..(item.content + item.len) as usize]
     }
 
     pub(crate) fn payload(&self, item: &Item) -> &Payload {
@@ -430,14 +427,14 @@ impl Structs {
             Content::String(text, units) => {
                 client.texts.push(&text, units).expect("a client's texts fit 32 bits")
             }
-            Content::Any(values) => {
+            Content::Any(values) | Content::Json(values) => {
                 let start = handle_of(client.values.len());
-                client.values.extend(values.into_owned());
-                start
-            }
-            Content::Json(values) => {
-                let start = handle_of(client.json.len());
-                client.json.extend(values.into_owned());
+                // The first are taken as they are, with no room for more.
+                if client.values.is_empty() {
+                    client.values = values.into_owned();
+                } else {
+                    client.values.extend(values.into_owned());
+                }
                 start
             }
             Content::Binary(bytes) => self.add_payload(Payload::Binary(bytes.into_owned())),

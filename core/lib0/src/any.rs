@@ -241,14 +241,12 @@ fn array<const N: usize>(reader: &mut Reader<'_>) -> Result<[u8; N], ReadError> 
 
 fn write_number(out: &mut Vec<u8>, number: f64) {
     // A whole number of at most 31 bits is an integer, -0 among them.
-    if number.fract().abs() == 0.0 && number.abs() <= f64::from(0x7fff_ffff) {
+    #[expect(clippy::cast_possible_truncation, reason = "whether it is exact is the question")]
+    let whole = number as i32;
+    #[expect(clippy::float_cmp, reason = "exactness is meant")]
+    if f64::from(whole) == number && whole != i32::MIN {
         out.push(125);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "at most 31 bits"
-        )]
-        write_var_signed(out, number.is_sign_negative(), number.abs() as u64);
+        write_var_signed(out, number.is_sign_negative(), u64::from(whole.unsigned_abs()));
         return;
     }
     #[expect(clippy::cast_possible_truncation, reason = "whether it is exact is the question")]

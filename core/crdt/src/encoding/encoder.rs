@@ -498,6 +498,8 @@ fn write_item<E: Encoder>(encoder: &mut E, origin: Option<Id>, item: &ItemBlock<
         }
         Content::Any(values) => {
             encoder.len((values.len() - skip) as u64);
+            // Each takes a byte at least, most a few.
+            encoder.rest().reserve(4 * (values.len() - skip));
             for value in &values[skip..] {
                 value.write(encoder.rest());
             }

@@ -151,8 +151,13 @@ impl Clocks {
         match self.blocks.last_mut() {
             Some(block) if block.len() < BLOCK => block.push((clock, handle)),
             last => {
-                // Who fills one block fills another.
-                let mut block = Vec::with_capacity(if last.is_some() { BLOCK } else { 1 });
+                // Who fills one block fills another; of many who insert one thing each, none takes more than that.
+                let is_first = last.is_none();
+                if is_first {
+                    self.blocks.reserve_exact(1);
+                    self.starts.reserve_exact(1);
+                }
+                let mut block = Vec::with_capacity(if is_first { 1 } else { BLOCK });
                 block.push((clock, handle));
                 self.blocks.push(block);
                 self.starts.push(clock);

@@ -212,8 +212,9 @@ impl Structs {
         let item = &self.items[handle];
         let (from, to) = (item.content as usize, item.content as usize + item.len as usize);
         match item.kind {
-            Kind::Any => self.clients[item.slot as usize].values[from..to].fill(Any::Undefined),
-            Kind::Json => self.clients[item.slot as usize].json[from..to].fill(Any::Undefined),
+            Kind::Any | Kind::Json => {
+                self.clients[item.slot as usize].values[from..to].fill(Any::Undefined);
+            }
             Kind::Binary | Kind::Embed | Kind::Format | Kind::Doc => {
                 self.payloads[from] = Payload::Free;
                 self.free_payloads.push(item.content);

@@ -186,8 +186,7 @@ impl Structs {
             }
             Kind::Any | Kind::Json if l.content + l.len != r.content => {
                 let values = [self.values(l), self.values(&r)].concat();
-                let client = &mut self.clients[r.slot as usize];
-                let all = if r.kind == Kind::Json { &mut client.json } else { &mut client.values };
+                let all = &mut self.clients[r.slot as usize].values;
                 content = handle_of(all.len());
                 all.extend(values);
             }

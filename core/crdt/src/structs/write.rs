@@ -6,7 +6,7 @@
 use lib0::write_var_u64;
 
 use crate::encoding::delete_set::{DeleteSet, Range};
-use crate::encoding::encoder::{Encoder, Inserted, write_block, write_deletes, write_ranges};
+use crate::encoding::encoder::{Encoder, Inserted, write_block, write_ranges};
 use crate::structs::Structs;
 use crate::structs::item::{Kind, NIL, Ref};
 
@@ -65,24 +65,24 @@ impl Structs {
     }
 
     fn write_changed_deletes<E: Encoder>(&self, encoder: &mut E) {
-        let deletes = &self.changes.deletes;
-        let write = |encoder: &mut E, slot: u32, ranges: &[(u32, Range)]| {
-            write_ranges(encoder, self.client(slot).id, ranges.iter().map(|&(_, range)| range));
-        };
-        match deletes.as_slice() {
-            [] => write_var_u64(encoder.rest(), 0),
-            [(slot, _)] => {
-                write_var_u64(encoder.rest(), 1);
-                write(encoder, *slot, deletes);
-            }
-            _ => {
-                let mut clients: Vec<_> = self.changes.deletes_by_slot().collect();
-                clients.sort_unstable_by_key(|&(slot, _)| std::cmp::Reverse(self.client(slot).id));
-                write_var_u64(encoder.rest(), clients.len() as u64);
-                for (slot, ranges) in clients {
-                    write(encoder, slot, ranges);
-                }
-            }
+        let changes = &self.changes;
+        if changes.deletes_by_slot().nth(1).is_none() {
+            self.write_deletes(encoder, &changes.deletes);
+            return;
+        }
+        let mut clients: Vec<_> = changes.deletes_by_slot().collect();
+        clients.sort_unstable_by_key(|&(slot, _)| std::cmp::Reverse(self.client(slot).id));
+        let deletes: Vec<_> = clients.iter().flat_map(|(_, ranges)| *ranges).copied().collect();
+        self.write_deletes(encoder, &deletes);
+    }
+
+    /// Writes deleted ranges, those of one client one after the other, in the given order of clients.
+    fn write_deletes<E: Encoder>(&self, encoder: &mut E, deletes: &[(u32, Range)]) {
+        let clients = || deletes.chunk_by(|left, right| left.0 == right.0);
+        write_var_u64(encoder.rest(), clients().count() as u64);
+        for ranges in clients() {
+            let client = self.client(ranges[0].0).id;
+            write_ranges(encoder, client, ranges.iter().map(|&(_, range)| range));
         }
     }
 
@@ -140,30 +140,35 @@ impl Structs {
     pub(crate) fn encode_state<E: Encoder>(&self, clients: &[(u32, u32)]) -> Vec<u8> {
         let mut encoder = E::with_capacity(EDIT_BYTES);
         self.write(&mut encoder, clients);
-        write_deletes(&mut encoder, &self.delete_set());
+        let mut deletes = Vec::new();
+        for slot in self.slots_descending() {
+            self.deleted(slot, |range| deletes.push((slot, range)));
+        }
+        self.write_deletes(&mut encoder, &deletes);
         encoder.finish()
+    }
+
+    /// Hands on what of a client is deleted, in joined ranges.
+    fn deleted(&self, slot: u32, mut each: impl FnMut(Range)) {
+        let clocks = &self.client(slot).clocks;
+        let mut open: Option<Range> = None;
+        for handle in clocks.iter_from(clocks.first()) {
+            let item = &self.items[handle];
+            match (&mut open, item.deleted) {
+                (Some(range), true) => range.len += item.len,
+                (None, true) => open = Some(Range { clock: item.clock, len: item.len }),
+                (Some(_), false) => open.take().into_iter().for_each(&mut each),
+                (None, false) => {}
+            }
+        }
+        open.into_iter().for_each(each);
     }
 
     /// Everything that is deleted.
     pub(crate) fn delete_set(&self) -> DeleteSet {
         let mut deletes = DeleteSet::default();
-        for client in &self.clients {
-            let mut open: Option<Range> = None;
-            for handle in client.clocks.iter_from(client.clocks.first()) {
-                let item = &self.items[handle];
-                match (&mut open, item.deleted) {
-                    (Some(range), true) => range.len += item.len,
-                    (None, true) => open = Some(Range { clock: item.clock, len: item.len }),
-                    (Some(range), false) => {
-                        deletes.add(client.id, range.clock, range.len);
-                        open = None;
-                    }
-                    (None, false) => {}
-                }
-            }
-            if let Some(range) = open {
-                deletes.add(client.id, range.clock, range.len);
-            }
+        for (slot, client) in (0..).zip(&self.clients) {
+            self.deleted(slot, |range| deletes.add(client.id, range.clock, range.len));
         }
         deletes
     }

@@ -112,7 +112,7 @@ impl Array {
         right: u32,
         values: Vec<New>,
     ) -> Result<(), Error> {
-        let mut plain: Vec<Any> = Vec::new();
+        let mut plain: Vec<Any> = Vec::with_capacity(values.len());
         for value in values {
             match value {
                 New::Any(value) if !matches!(value, Any::Bytes(_)) => plain.push(value),
