@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Cutting and joining follow Yjs exactly, since what is joined decides what an update looks like. They, and deleting and
-//! writing, have files of their own: [`delete`](crate::structs::delete), [`join`](crate::structs::join), [`write`](crate::structs::write).
+//! writing, have files of their own: [`delete`], [`join`], [`write`](mod@write).
 //!
 //! What makes it fast:
 //!
@@ -19,6 +19,9 @@
 //!   the difference.
 //! - Looking up tries where the last look-up ended: in the order of the list (a cursor, a finger) and in that of clocks
 //!   (a hint).
+//! - Closing does only what is left to do: nothing after such edits ([`Changes::is_settled`]), and of what was cut, what
+//!   stands side by side tells whether it may join.
+//! - What formats hold at a place is found without walking there: [`marks`].
 //! - An event of one edit is written straight from the arena, with one allocation: the bytes that are handed out.
 //! - An update is read once and checked to its end before it is applied; an empty document takes what one client wrote
 //!   while it is read, and builds its order when all is linked.

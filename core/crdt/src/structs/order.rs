@@ -14,6 +14,10 @@
 //! lies before it, and a finger the item in that leaf, so that a keystroke searches nothing. How the leaf's length has
 //! changed since is held in the order, too, and told to the nodes above only when the cursor goes elsewhere: until
 //! then their sums lack it, which everything that reads them takes into account.
+//!
+//! Elsewhere what costs is the processor guessing wrong and memory that is not in its caches: a large document edited
+//! at a random place costs five times what a small one does. So a node is searched for a handle all at once, without a
+//! branch, and is a few lines of the cache. Leaves of 16 were slower in small documents and no faster in large ones.
 
 use crate::structs::item::{Items, NIL};
 
