@@ -68,21 +68,27 @@ impl Structs {
         }
     }
 
-    /// Joins each item from a place on with its left neighbor, if they can be: at once, as many may come of one update.
-    /// What joins does not depend on the order in which it does.
+    /// Joins each item behind a place with its left neighbor, if they can be: at once, as many may come of one update.
+    /// What joins does not depend on the order in which it does; but where the item at the place takes part, those before
+    /// it do as well.
     fn join_all(&mut self, slot: u32, from: Place) {
         let mut clocks: Clocks = std::mem::take(&mut self.clients[slot as usize].clocks);
-        let mut left = NIL;
+        let first = clocks.get(from);
+        let (mut left, mut reaches_first) = (NIL, false);
         clocks.retain_from(from, |handle| {
             let joins = left != NIL && self.can_join(left, handle);
             if joins {
                 self.join(left, handle);
+                reaches_first |= left == first;
             } else {
                 left = handle;
             }
             !joins
         });
         self.clients[slot as usize].clocks = clocks;
+        if reaches_first {
+            self.join_with_lefts(slot, from);
+        }
     }
 
     /// Tries to join each item with its left neighbor, from a place down to the item that holds a clock.
@@ -214,5 +220,40 @@ impl Structs {
             self.nodes.update(&mut self.types[r.parent as usize].order, &self.items, left);
         }
         self.items.free(right);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::structs::Structs;
+    use crate::structs::item::Ref;
+    use crate::{ClientId, Doc, Options};
+
+    fn lens(structs: &Structs, slot: u32) -> Vec<u32> {
+        let clocks = &structs.client(slot).clocks;
+        clocks.iter_from(clocks.first()).map(|handle| structs.items[handle].len).collect()
+    }
+
+    #[test]
+    fn what_is_new_joins_all_that_stands_apart_before_it() {
+        for new in [1, 3, 5, 20] {
+            let mut doc = Doc::new(ClientId::new(1).unwrap(), Options::default());
+            let structs = &mut doc.structs;
+            let slot = structs.slot_or_add(ClientId::new(7).unwrap());
+            structs.changes.start();
+            // Nobody looks at these, so they stay apart.
+            for clock in [0, 2, 3] {
+                structs.push_gc(slot, clock, if clock == 0 { 2 } else { 1 });
+            }
+            structs.changes.start();
+            for clock in 4..4 + new {
+                structs.push_gc(slot, clock, 1);
+            }
+            assert_eq!(structs.before(slot), 4);
+            structs.finish(true);
+            assert_eq!(lens(structs, slot), [4 + new]);
+            assert_eq!(structs.find(Ref { slot, clock: 3 }), structs.find(Ref { slot, clock: 0 }));
+            doc.check().unwrap();
+        }
     }
 }
