@@ -117,6 +117,19 @@ impl Changes {
         if self.deletes.len() < 2 {
             return;
         }
+        let first = self.deletes[0].0;
+        if self.deletes.iter().all(|&(slot, _)| slot == first) {
+            // What one person deleted is put in order where it is.
+            self.deletes.sort_unstable_by_key(|(_, range)| range.clock);
+            self.deletes.dedup_by(|(_, right), (_, left)| {
+                let joins = left.end() >= right.clock;
+                if joins {
+                    left.len = left.len.max(right.end() - left.clock);
+                }
+                joins
+            });
+            return;
+        }
         let mut places: HashMap<u32, usize> = HashMap::new();
         let mut lists: Vec<(u32, Vec<Range>)> = Vec::new();
         for (slot, ranges) in chunks(&self.deletes) {
