@@ -141,13 +141,13 @@ fn taken_whole_or_not(format: Format, other: Format, bytes: &[u8]) {
         };
         let before = bytes_of(&doc);
         let known = doc.state_vector();
-        let restates = (format.info)(bytes).is_ok_and(|info| {
-            info.clients.iter().any(|&(client, first, ..)| first < known.get(client))
-        });
+        let clients = (format.info)(bytes).map_or(Vec::new(), |info| info.clients);
+        let restates = clients.iter().any(|&(client, first, ..)| first < known.get(client));
         if (format.apply)(&mut doc, bytes).is_err() {
             assert!(bytes_of(&doc) == before, "refused, but not left alone");
         }
-        if doc.structs() > MANY || doc.waiting().is_some_and(|waiting| waiting.bytes > 20 * MANY) {
+        let structs: usize = clients.iter().map(|client| client.3).sum();
+        if structs.max(doc.structs()) > MANY {
             return;
         }
         sound(&doc);
