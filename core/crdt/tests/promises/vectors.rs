@@ -38,9 +38,11 @@ fn vectors_have_yjs_bytes() {
             }
             continue;
         }
+        let all = vector["steps"].as_array().unwrap();
         for format in vector["formats"].as_array().unwrap() {
             let mut run = Run::new(format.as_str().unwrap(), &vector["docs"]);
-            for (index, step) in vector["steps"].as_array().unwrap().iter().enumerate() {
+            run.tells_subdocs = all.iter().any(|step| step.get("subdocs").is_some());
+            for (index, step) in all.iter().enumerate() {
                 steps += 1;
                 if let Err(difference) = run.step(step) {
                     differences.push(format!(
