@@ -134,26 +134,10 @@ impl Doc {
 mod tests {
     //! Random edits by several replicas, with trees of width 4 so that every run splits and empties nodes.
 
+    use crate::random::Random;
     use lib0::Any;
 
     use crate::{ClientId, Doc, New, Options, Shared, StateVector, TextChange, Value, update};
-
-    /// `SplitMix64`; a failing seed replays.
-    struct Random(u64);
-
-    impl Random {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut mixed = self.0;
-            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            mixed ^ (mixed >> 31)
-        }
-
-        fn below(&mut self, bound: u32) -> u32 {
-            u32::try_from(self.next() % u64::from(bound.max(1))).unwrap()
-        }
-    }
 
     const PIECES: [&str; 6] = ["a", "bc", "\n", "é", "日本", "x😀y"];
 

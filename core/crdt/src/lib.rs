@@ -55,6 +55,8 @@ mod history;
 mod types;
 
 mod check;
+#[cfg(test)]
+mod random;
 
 pub use doc::event::{Event, KeyChange, Observer, PathStep};
 pub use doc::filter::Candidate;

@@ -404,19 +404,7 @@ mod tests {
     use crate::encoding::block::{BlockKind, ItemBlock};
     use crate::encoding::content::Content;
     use crate::id::Id;
-
-    /// Numbers that are the same in every run (`SplitMix64`).
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, end: u32) -> u32 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut mixed = self.0;
-            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            u32::try_from((mixed ^ (mixed >> 31)) % u64::from(end)).unwrap()
-        }
-    }
+    use crate::random::Random;
 
     fn client(number: u32) -> ClientId {
         ClientId::new(u64::from(number)).unwrap()

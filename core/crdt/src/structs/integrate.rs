@@ -75,29 +75,13 @@ impl Structs {
     /// a list, and leaves it apart: what [`Structs::integrate`] does with nearly all that a large update has.
     #[inline]
     pub(crate) fn put(&mut self, at: Ref, spot: &Spot, len: u32, content: Option<u32>) {
-        let &Spot { parent, key, left, right, origin, right_origin } = spot;
+        let &Spot { parent, left, right, .. } = spot;
         self.changes.mark(parent, NIL);
         let (kind, content) = match content {
             None => (Kind::Deleted, NIL),
             Some(content) => (Kind::String, content),
         };
-        let handle = self.items.add(Item {
-            clock: at.clock,
-            len,
-            slot: at.slot,
-            left,
-            right,
-            origin,
-            right_origin,
-            parent,
-            key,
-            content,
-            leaf: NIL,
-            kind,
-            deleted: kind == Kind::Deleted,
-            keep: false,
-            redone: false,
-        });
+        let handle = self.items.add(new_item(at, spot, len, kind, content));
         self.link_between(handle, parent, left, right);
         self.push(handle, at, len);
         if kind == Kind::Deleted {
@@ -108,24 +92,8 @@ impl Structs {
     }
 
     fn add(&mut self, at: Ref, spot: Spot, len: u32, kind: Kind, content: u32) -> u32 {
-        let Spot { parent, key, left, origin, right_origin, right: _ } = spot;
-        let handle = self.items.add(Item {
-            clock: at.clock,
-            len,
-            slot: at.slot,
-            left,
-            right: NIL,
-            origin,
-            right_origin,
-            parent,
-            key,
-            content,
-            leaf: NIL,
-            kind,
-            deleted: kind == Kind::Deleted,
-            keep: false,
-            redone: false,
-        });
+        let Spot { parent, key, left, .. } = spot;
+        let handle = self.items.add(new_item(at, &Spot { right: NIL, ..spot }, len, kind, content));
         self.link(handle);
         let is_last = self.items[handle].right == NIL;
         if key != NIL && is_last && left != NIL {
@@ -149,5 +117,28 @@ impl Structs {
             self.delete(handle);
         }
         handle
+    }
+}
+
+/// An item that is not in its list yet.
+#[inline]
+fn new_item(at: Ref, spot: &Spot, len: u32, kind: Kind, content: u32) -> Item {
+    let &Spot { parent, key, left, right, origin, right_origin } = spot;
+    Item {
+        clock: at.clock,
+        len,
+        slot: at.slot,
+        left,
+        right,
+        origin,
+        right_origin,
+        parent,
+        key,
+        content,
+        leaf: NIL,
+        kind,
+        deleted: kind == Kind::Deleted,
+        keep: false,
+        redone: false,
     }
 }
