@@ -4,6 +4,9 @@
 //! the documents left are passed on: to the editors as patches, to the mirror, to the connection,
 //! until there are none; then who listens is told what changed.
 
+mod editors;
+mod telling;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
@@ -17,13 +20,11 @@ use tokio::sync::mpsc;
 
 use crate::clock::{now, wall_ms};
 use crate::connection::{BlobEvent, Connection, Round};
-use crate::documents::{Documents, Failure, Name, News, Origin, random};
-use crate::editor::{Buffer, Change, Edit, Editor, EditorId, Opened, Patch, Selection, changes};
+use crate::documents::{Documents, Failure, Name, Origin, random};
+use crate::editor::{Buffer, Edit, Editor, EditorId, Opened, Patch, Selection};
 use crate::mirror::Mirror;
-use crate::notification::{
-    Level, Network, Notice, Notification, PaperView, Saved, Sharing, Status,
-};
-use crate::presence::{Cursor, Person, Presence, Said, presence_id};
+use crate::notification::{Level, Notice, Notification, PaperView, Status};
+use crate::presence::{Cursor, Person};
 use crate::problem::Problem;
 use crate::watch::Watch;
 
@@ -495,6 +496,27 @@ impl EventLoop {
         }
     }
 
+    /// Writes everything out.
+    fn close(&mut self) -> Result<(), Problem> {
+        self.keep_place();
+        let now = now();
+        self.mirror.hurry(now);
+        let worked = self.mirror.work(&mut self.documents, now);
+        // Files follow what the store has for good.
+        let worked = worked.and_then(|()| {
+            self.documents.store().flush()?;
+            self.mirror.work(&mut self.documents, now)
+        });
+        self.pass_on_news(now);
+        if let Some(connection) = &mut self.connection {
+            connection.keep_marks(&self.documents);
+        }
+        self.connection = None;
+        let flushed = self.documents.store().flush();
+        worked.map_err(|error| store_problem(&error))?;
+        flushed.map(|_| ()).map_err(|error| Problem::Store { cause: error.to_string() })
+    }
+
     fn finish_joining(&mut self, now: Instant) {
         let Some(connection) = &self.connection else { return };
         let whole =
@@ -509,203 +531,6 @@ impl EventLoop {
         match kept {
             Ok(lsn) => self.documents.note_written(lsn),
             Err(error) => self.check(Err(error.into())),
-        }
-    }
-}
-
-/// Editors.
-impl EventLoop {
-    fn open_editor(&mut self, file: FileId, now: Instant) -> Result<Opened, Problem> {
-        let entry = self.documents.entries().get(&file).ok_or(Problem::NoSuchFile)?;
-        let Kind::Text { format, .. } = entry.kind else {
-            return Err(Problem::NotText { path: entry.path.clone() });
-        };
-        let text = self.documents.text(file).ok_or(Problem::NoSuchFile)?;
-        let editor = EditorId(self.next_editor);
-        self.next_editor += 1;
-        self.buffers.entry(file).or_insert_with(|| Buffer::new(&text));
-        self.editors.insert(editor, Editor::new(file));
-        let head = self.place.filter(|(last, _)| *last == file).map(|(_, head)| head);
-        let head = head.or_else(|| self.head_of(file));
-        self.place = Some((file, head.unwrap_or_default()));
-        self.place_kept.get_or_insert(now);
-        self.say_all(now);
-        self.presence_changed = true;
-        Ok(Opened {
-            editor,
-            file,
-            version: 0,
-            text,
-            encoding: format.encoding.label().to_owned(),
-            eol: format.eol.label().to_owned(),
-            head,
-        })
-    }
-
-    fn edit(&mut self, edit: &Edit) {
-        let Some(editor) = self.editors.get(&edit.editor) else { return };
-        if editor.version() != edit.version {
-            // The window has, or is about to get, the patches that it lacks.
-            return;
-        }
-        let file = editor.file;
-        let checked = self.buffers.get(&file).map(|buffer| buffer.check(&edit.updates));
-        if !matches!(checked, Some(Ok(()))) {
-            self.end_editor(edit.editor, "An edit did not fit the text; it is opened anew.");
-            return;
-        }
-        for step in &edit.updates {
-            let done =
-                self.documents.edit(file, Origin::Editor(edit.editor), |transaction, text| {
-                    for change in step.iter().rev() {
-                        text.delete(transaction, change.from, change.to - change.from)?;
-                        text.insert(transaction, change.from, &change.insert)?;
-                    }
-                    Ok(())
-                });
-            if let Err(error) = done {
-                self.notice(Level::Bad, format!("An edit could not be kept: {error}."), Some(file));
-                self.end_editor(edit.editor, "An edit could not be kept; it is opened anew.");
-                return;
-            }
-            let news = self.documents.take_news();
-            if news.is_empty() {
-                // Changes nothing, but the window counts it.
-                self.push_patch(edit.editor, Patch { own: true, changes: step.clone() });
-            }
-            for news in news {
-                self.pass_on_edit(edit.editor, file, step, &news);
-            }
-        }
-    }
-
-    fn pass_on_edit(&mut self, own: EditorId, file: FileId, step: &[Change], news: &News) {
-        let now = now();
-        if let Some(connection) = &mut self.connection {
-            connection.on_news(news, &self.documents);
-        }
-        self.mirror.changed(file, now);
-        if let Some(buffer) = self.buffers.get_mut(&file) {
-            let applied = buffer.apply(step);
-            debug_assert!(applied.is_ok(), "the edit was checked before");
-        }
-        for id in self.editors_of(file) {
-            self.push_patch(id, Patch { own: id == own, changes: step.to_vec() });
-        }
-    }
-
-    /// Somebody else changed a text.
-    fn patch_editors(&mut self, file: FileId, news: &News) {
-        let changes = changes(&news.delta);
-        if changes.is_empty() {
-            return;
-        }
-        let Some(buffer) = self.buffers.get_mut(&file) else { return };
-        let fits = buffer.apply(&changes).is_ok();
-        for id in self.editors_of(file) {
-            if fits {
-                self.push_patch(id, Patch { own: false, changes: changes.clone() });
-            } else {
-                self.end_editor(id, "The text is opened anew.");
-            }
-        }
-    }
-
-    fn editors_of(&self, file: FileId) -> Vec<EditorId> {
-        self.editors.iter().filter(|(_, editor)| editor.file == file).map(|(id, _)| *id).collect()
-    }
-
-    fn push_patch(&mut self, id: EditorId, patch: Patch) {
-        let Some(editor) = self.editors.get_mut(&id) else { return };
-        let (_, patches) = self.patches.entry(id).or_insert_with(|| (editor.version(), Vec::new()));
-        editor.step(&patch.changes);
-        patches.push(patch);
-        self.presence_changed = true;
-    }
-
-    fn select(&mut self, selection: Selection, now: Instant) {
-        let Some(editor) = self.editors.get_mut(&selection.editor) else { return };
-        if !editor.select(selection.version, selection.anchor, selection.head) {
-            return;
-        }
-        let file = editor.file;
-        let (anchor, head) = editor.selection.unwrap_or_default();
-        self.place = Some((file, head));
-        self.place_kept.get_or_insert(now);
-        if self.connection.is_none() {
-            return;
-        }
-        let anchors = self.documents.anchor(file, anchor).zip(self.documents.anchor(file, head));
-        let said = Said { person: self.person.clone(), file: None, cursor: anchors };
-        if let Some(connection) = &mut self.connection {
-            connection.say(Name::File(file), Some(said), &self.documents, now);
-        }
-        self.say_where(now);
-        self.presence_changed = true;
-    }
-
-    fn close_editor(&mut self, id: EditorId, now: Instant) {
-        let Some(editor) = self.editors.remove(&id) else { return };
-        self.patches.remove(&id);
-        self.cursors.remove(&id);
-        self.keep_place();
-        let file = editor.file;
-        if self.editors_of(file).is_empty() {
-            self.buffers.remove(&file);
-            if let Some(connection) = &mut self.connection {
-                connection.say(Name::File(file), None, &self.documents, now);
-            }
-        }
-        self.say_where(now);
-    }
-
-    fn end_editor(&mut self, id: EditorId, reason: &str) {
-        self.close_editor(id, now());
-        (self.notify)(Notification::EditorClosed { editor: id, reason: reason.to_owned() });
-    }
-
-    /// Says everywhere who and where we are.
-    fn say_all(&mut self, now: Instant) {
-        let open: Vec<(FileId, Option<(u32, u32)>)> =
-            self.editors.values().map(|editor| (editor.file, editor.selection)).collect();
-        for (file, selection) in open {
-            let anchors = selection.and_then(|(anchor, head)| {
-                self.documents.anchor(file, anchor).zip(self.documents.anchor(file, head))
-            });
-            let said = Said { person: self.person.clone(), file: None, cursor: anchors };
-            if let Some(connection) = &mut self.connection {
-                connection.say(Name::File(file), Some(said), &self.documents, now);
-            }
-        }
-        self.say_where(now);
-        self.presence_changed = true;
-    }
-
-    fn say_where(&mut self, now: Instant) {
-        let file = self.place.map(|(file, _)| file).filter(|file| self.buffers.contains_key(file));
-        let said = Said { person: self.person.clone(), file, cursor: None };
-        if let Some(connection) = &mut self.connection {
-            connection.say(Name::Tree, Some(said), &self.documents, now);
-        }
-    }
-
-    fn head_of(&self, file: FileId) -> Option<u32> {
-        let place = self.documents.store().meta(&format!("{PLACE}/{file}"))?;
-        read_place(&place).map(|(_, head)| head)
-    }
-
-    fn keep_place(&mut self) {
-        self.place_kept = None;
-        let Some((file, head)) = self.place else { return };
-        let place = format!("{file} {head}");
-        for key in [PLACE.to_owned(), format!("{PLACE}/{file}")] {
-            if self.documents.store().meta(&key).as_deref() == Some(place.as_bytes()) {
-                continue;
-            }
-            // Only a convenience: whoever cannot keep it has been told of the store's trouble.
-            if let Ok(lsn) = self.documents.store().put_meta(&key, place.as_bytes()) {
-                self.documents.note_written(lsn);
-            }
         }
     }
 }
@@ -853,245 +678,6 @@ impl EventLoop {
             connection.set_offline(offline);
         }
     }
-}
-
-/// What is told.
-impl EventLoop {
-    fn notice(&mut self, level: Level, text: String, file: Option<FileId>) {
-        if self.notices.back().is_some_and(|last| last.text == text) {
-            return;
-        }
-        if self.notices.len() == MAX_NOTICES {
-            self.notices.pop_front();
-        }
-        let notice = Notice { time_ms: wall_ms(), level, text, file };
-        self.notices.push_back(notice.clone());
-        (self.notify)(Notification::Notice(notice));
-    }
-
-    /// The status comes first: whoever hears that an edit was taken must not still read "saved" from before it.
-    fn tell(&mut self) {
-        let status = self.current_status();
-        if self.status.as_ref() != Some(&status) {
-            self.status = Some(status.clone());
-            (self.notify)(Notification::Status(status));
-        }
-        for (editor, (version, patches)) in std::mem::take(&mut self.patches) {
-            (self.notify)(Notification::Patches { editor, version, patches });
-        }
-        if self.mirror.take_files_changed() {
-            (self.notify)(Notification::Files(self.mirror.files(&self.documents)));
-        }
-        if std::mem::take(&mut self.presence_changed) {
-            self.tell_cursors();
-        }
-    }
-
-    fn tell_cursors(&mut self) {
-        let Some(connection) = &self.connection else {
-            for (editor, cursors) in &mut self.cursors {
-                if !std::mem::take(cursors).is_empty()
-                    && let Some(state) = self.editors.get(editor)
-                {
-                    let (version, cursors) = (state.version(), Vec::new());
-                    (self.notify)(Notification::Cursors { editor: *editor, version, cursors });
-                }
-            }
-            return;
-        };
-        for (&id, editor) in &self.editors {
-            let others = connection.others(Name::File(editor.file), &self.documents);
-            let cursors: Vec<Cursor> = others
-                .into_iter()
-                .filter_map(|(client, said)| {
-                    let (anchor, head) = said.cursor?;
-                    Some(Cursor {
-                        id: presence_id(client),
-                        name: said.person.name,
-                        color: said.person.color,
-                        anchor: self.documents.resolve(editor.file, &anchor)?,
-                        head: self.documents.resolve(editor.file, &head)?,
-                    })
-                })
-                .collect();
-            let known = self.cursors.entry(id).or_default();
-            if *known != cursors {
-                known.clone_from(&cursors);
-                let version = editor.version();
-                (self.notify)(Notification::Cursors { editor: id, version, cursors });
-            }
-        }
-    }
-
-    fn current_status(&self) -> Status {
-        let saved = match &self.not_durable {
-            Some(problem) => Saved::Failed { problem: problem.clone() },
-            None if self.durable >= self.documents.written() => Saved::Saved,
-            None => Saved::Saving,
-        };
-        let network = match (&self.connection, self.offline_since_ms) {
-            (None, _) => Network::Alone,
-            (Some(_), Some(since_ms)) => Network::Offline { since_ms },
-            (Some(connection), None) => connection.network(),
-        };
-        let connection = self.connection.as_ref();
-        Status {
-            saved,
-            network,
-            unsent: connection.map_or(0, |connection| connection.unsent(&self.documents)),
-            received_ms: connection.and_then(Connection::received_ms),
-            people: self.people(),
-            sharing: connection.map(|connection| Sharing {
-                link: connection.invitation().link(),
-                server: connection.invitation().server.to_string(),
-            }),
-        }
-    }
-
-    fn people(&self) -> Vec<Presence> {
-        let here = self.place.filter(|(file, _)| self.buffers.contains_key(file));
-        let line = |file: FileId, head: u32| self.buffers.get(&file).map(|text| text.line(head));
-        let mut people = vec![Presence {
-            id: presence_id(self.documents.client().get()),
-            me: true,
-            name: self.person.name.clone(),
-            color: self.person.color,
-            file: here.map(|(file, _)| file),
-            line: here.and_then(|(file, head)| line(file, head)),
-        }];
-        let Some(connection) = &self.connection else { return people };
-        for (client, said) in connection.others(Name::Tree, &self.documents) {
-            let head = said.file.and_then(|file| {
-                let there = connection.others(Name::File(file), &self.documents);
-                let (_, said) = there.into_iter().find(|(other, _)| *other == client)?;
-                self.documents.resolve(file, &said.cursor?.1)
-            });
-            people.push(Presence {
-                id: presence_id(client),
-                me: false,
-                name: said.person.name,
-                color: said.person.color,
-                file: said.file,
-                line: said.file.zip(head).and_then(|(file, head)| line(file, head)),
-            });
-        }
-        people
-    }
-
-    fn view(&self) -> PaperView {
-        PaperView {
-            id: self.documents.paper(),
-            title: self.title.clone(),
-            folder: self.folder.clone(),
-            me: self.person.clone(),
-            files: self.mirror.files(&self.documents),
-            status: self.current_status(),
-            last_file: self.place.map(|(file, _)| file),
-            last_head: self.place.map(|(_, head)| head),
-        }
-    }
-
-    fn answer_waiters(&mut self, now: Instant) {
-        if !self.levels.is_empty() {
-            let level = self.why_not_level();
-            self.levels.retain(|waiter| match &level {
-                None => {
-                    answer(&waiter.reply, Ok(()));
-                    false
-                }
-                Some(problem) if waiter.deadline <= now || problem.is_final() => {
-                    answer(&waiter.reply, Err(problem.clone()));
-                    false
-                }
-                Some(_) => true,
-            });
-        }
-        if !self.joins.is_empty() {
-            let refused = match self.connection.as_ref().map(Connection::network) {
-                Some(Network::Refused { problem }) => Some(problem),
-                _ => None,
-            };
-            let unreachable = match self.connection.as_ref().map(Connection::network) {
-                Some(Network::Unreachable { problem, since_ms, .. })
-                    if wall_ms().saturating_sub(since_ms) > as_ms(JOIN_PATIENCE) =>
-                {
-                    Some(problem)
-                }
-                _ => None,
-            };
-            let done = self.complete && self.mirror.is_level();
-            self.joins.retain(|waiter| {
-                let result = if done {
-                    Ok(())
-                } else if let Some(cause) = &refused {
-                    Err(Problem::refused(cause))
-                } else if let Some(cause) = &unreachable {
-                    Err(Problem::unreachable(cause))
-                } else if waiter.deadline <= now {
-                    Err(Problem::Late { waiting: "the paper has not come whole".to_owned() })
-                } else {
-                    return true;
-                };
-                answer(&waiter.reply, result);
-                false
-            });
-        }
-    }
-
-    /// Returns what is missing until folder, documents and server are level.
-    fn why_not_level(&self) -> Option<Problem> {
-        if let Some(cause) = &self.not_durable {
-            return Some(Problem::Store { cause: cause.clone() });
-        }
-        let late = |waiting: String| Some(Problem::Late { waiting });
-        match self.connection.as_ref().map(|connection| (connection, connection.network())) {
-            Some((_, Network::Refused { problem })) => {
-                return Some(Problem::refused(&problem));
-            }
-            Some((_, Network::Unreachable { problem, .. })) => {
-                return Some(Problem::unreachable(&problem));
-            }
-            Some((connection, _)) if !connection.is_level(&self.documents) => {
-                return late("the server and this computer are not level yet".to_owned());
-            }
-            _ => {}
-        }
-        if !self.complete {
-            return late("the paper has not come whole".to_owned());
-        }
-        if !self.mirror.is_level() {
-            return late(self.mirror.waiting().unwrap_or_else(|| "the folder".to_owned()));
-        }
-        if self.durable < self.documents.written() {
-            return late("the last changes are not on disk".to_owned());
-        }
-        None
-    }
-
-    /// Writes everything out.
-    fn close(&mut self) -> Result<(), Problem> {
-        self.keep_place();
-        let now = now();
-        self.mirror.hurry(now);
-        let worked = self.mirror.work(&mut self.documents, now);
-        // Files follow what the store has for good.
-        let worked = worked.and_then(|()| {
-            self.documents.store().flush()?;
-            self.mirror.work(&mut self.documents, now)
-        });
-        self.pass_on_news(now);
-        if let Some(connection) = &mut self.connection {
-            connection.keep_marks(&self.documents);
-        }
-        self.connection = None;
-        let flushed = self.documents.store().flush();
-        worked.map_err(|error| store_problem(&error))?;
-        flushed.map(|_| ()).map_err(|error| Problem::Store { cause: error.to_string() })
-    }
-}
-
-fn as_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn store_problem(error: &Failure) -> Problem {

@@ -194,10 +194,10 @@ impl Mirror {
 
     /// If an attempt to write that seemed to fail did write, what it wrote is what document and file have in common.
     pub(super) fn believe_attempt(&mut self, documents: &mut Documents, file: FileId, disk: &str) {
-        let Some(before) = documents.base_text(file) else { return };
         let Some((intent, _)) = self.intents.get(&file).filter(|(intent, _)| intent.tried) else {
             return;
         };
+        let Some(before) = documents.base_text(file) else { return };
         if is_nearer(disk, &intent.text, &before)
             && let Some((intent, moment)) = self.intents.remove(&file)
         {
