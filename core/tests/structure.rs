@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which of our crates each crate may use; the table of the design.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("lib0", &[]),
     ("crdt", &["lib0"]),
     ("protocol", &["crdt", "lib0"]),
@@ -17,7 +17,11 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ("client", &["protocol"]),
     ("replica", &["paper", "store", "client", "protocol", "crdt"]),
     ("server", &["protocol", "store", "crdt"]),
-    ("cli", &["lib0", "crdt", "protocol", "store", "paper", "client", "replica", "server"]),
+    ("latex", &[]),
+    (
+        "cli",
+        &["lib0", "crdt", "protocol", "store", "paper", "client", "replica", "server", "latex"],
+    ),
 ];
 
 /// Modules of `crdt` that are one web: the document, the shared types and its past need each other.

@@ -16,6 +16,7 @@ use crate::{step, workspace};
 
 /// Debian's names: to build the window, to show it, to drive it in tests.
 const PACKAGES: &[&str] = &[
+    "bubblewrap",
     "build-essential",
     "chromium",
     "dbus-x11",
@@ -27,6 +28,23 @@ const PACKAGES: &[&str] = &[
     "xauth",
     "xdg-utils",
     "xvfb",
+];
+
+/// TeX, and the sandbox it runs in: enough for the sample, the tests and most papers.
+const TEX: &[&str] = &[
+    "biber",
+    "latexmk",
+    "lmodern",
+    "texlive-bibtex-extra",
+    "texlive-fonts-recommended",
+    "texlive-lang-cyrillic",
+    "texlive-latex-extra",
+    "texlive-latex-recommended",
+    "texlive-luatex",
+    "texlive-pictures",
+    "texlive-plain-generic",
+    "texlive-science",
+    "texlive-xetex",
 ];
 
 /// Where the real Yjs is, with which tests and benchmarks compare.
@@ -59,6 +77,11 @@ pub(crate) fn packages(yes: bool) -> Result<()> {
         if !step::is_there(program, "--version") {
             missing.push(package);
         }
+    }
+    // Whoever brought a TeX of their own keeps it.
+    let own_tex = step::is_there("latexmk", "--version") && !is_installed("latexmk");
+    if !own_tex {
+        missing.extend(TEX.iter().filter(|package| !is_installed(package)));
     }
     if missing.is_empty() {
         return Ok(());
