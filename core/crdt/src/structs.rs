@@ -653,7 +653,9 @@ impl Structs {
 
     /// Builds the orders that were put off.
     pub(crate) fn order_all(&mut self) {
-        for parent in self.unordered.take().unwrap_or_default() {
+        let unordered = self.unordered.take().unwrap_or_default();
+        self.nodes.reserve(self.items.len(), unordered.len());
+        for parent in unordered {
             let owner = &mut self.types[parent as usize];
             self.nodes.build(&mut owner.order, &mut self.items, owner.start);
         }

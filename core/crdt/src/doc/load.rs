@@ -14,12 +14,23 @@ use crate::structs::Structs;
 use crate::structs::item::{Kind, NIL, Ref};
 use crate::structs::place::{Passed, Spot};
 
-/// Texts that are yet to be told to a client's run.
-#[derive(Default)]
-struct Gathered {
+/// What is yet to be told, and what need not be looked at again.
+struct Loading {
+    /// Texts that are yet to be told to the client's run.
     bytes: Vec<u8>,
     /// UTF-16 units of them.
     units: u32,
+    /// A type that is known to be there, to be ordered later and to have changed; `NIL` where that is not known.
+    parent: u32,
+    /// Items that continue the one before them, unless something has come between: a saved state has joined the others
+    /// already.
+    continuing: Vec<u32>,
+}
+
+impl Default for Loading {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), units: 0, parent: NIL, continuing: Vec::new() }
+    }
 }
 
 impl Structs {
@@ -61,7 +72,7 @@ impl Structs {
         let client = decoder.client()?;
         let mut clock = decoder.rest().var_u32()?;
         let mut slot = None;
-        let mut gathered = Gathered::default();
+        let mut loading = Loading::default();
         for _ in 0..structs {
             let own = match slot {
                 Some(_) => decoder.own_plain(client, clock)?,
@@ -71,14 +82,14 @@ impl Structs {
                 (Some(plain), Some(slot)) => {
                     let at = Ref { slot, clock };
                     clock += plain.len;
-                    if self.load_plain(passed, &mut gathered, at, &plain) {
+                    if self.load_plain(passed, &mut loading, at, &plain) {
                         continue;
                     }
                     plain.into_plain(client, at.clock).map(Piece::Plain)
                 }
                 _ => Some(read_piece(decoder, client, clock)?),
             };
-            let whole = self.flush(&mut gathered, slot);
+            let whole = self.flush(&mut loading, slot);
             let taken = piece.filter(|_| whole).is_some_and(|piece| {
                 clock = piece.end();
                 self.take_piece(passed, piece).is_none()
@@ -87,10 +98,15 @@ impl Structs {
                 return Err(decoder.rest().error("a struct that has to wait"));
             }
             slot = self.slot(client);
+            // It may have been a key's value that makes the one before it and all that is in that deleted.
+            loading.parent = NIL;
+            let last = slot.and_then(|slot| self.client(slot).clocks.last().map(|at| (slot, at)));
+            loading.continuing.extend(last.map(|(slot, at)| self.client(slot).clocks.get(at)));
         }
-        if !self.flush(&mut gathered, slot) {
+        if !self.flush(&mut loading, slot) {
             return Err(decoder.rest().error("not UTF-8"));
         }
+        self.changes.joined = !loading.continuing.iter().any(|&item| self.joins_before(item));
         let deletes = read_deletes(decoder)?;
         if !decoder.rest().is_empty() {
             return Err(decoder.rest().error("bytes after the end of an update"));
@@ -104,7 +120,7 @@ impl Structs {
     fn load_plain(
         &mut self,
         passed: &Passed,
-        gathered: &mut Gathered,
+        loading: &mut Loading,
         at: Ref,
         plain: &OwnPlain<'_>,
     ) -> bool {
@@ -115,44 +131,52 @@ impl Structs {
         let Some(mut place) = clocks.last().filter(|_| client.next == at.clock) else {
             return false;
         };
-        if origin + 1 != at.clock {
+        let is_next = origin + 1 == at.clock;
+        if !is_next {
             place = clocks.find(origin);
             clocks.remember(place);
         }
         let left = clocks.get(place);
         let item = &self.items[left];
-        let right = item.right;
+        let (right, parent) = (item.right, item.parent);
         let is_beside = match plain.right_origin {
             None => right == NIL,
             Some(clock) => right != NIL && self.items[right].clock == clock,
         };
         let is_plain = item.end() == origin + 1 && item.kind != Kind::Gc && item.key == NIL;
-        if !is_beside || !is_plain || !passed.is_empty() {
+        if !is_beside || !is_plain || !(parent == loading.parent || passed.is_empty()) {
             return false;
         }
+        let kind = if plain.text.is_some() { Kind::String } else { Kind::Deleted };
+        let of = |clock| Ref { slot: at.slot, clock };
+        let right_origin = plain.right_origin.map_or(Ref::NONE, of);
+        let continues = is_next && item.kind == kind && item.right_origin == right_origin;
         let content = plain.text.as_ref().map(|text| {
-            let texts = &self.clients[at.slot as usize].texts;
-            let content = texts.len() + gathered.units;
-            gathered.bytes.extend_from_slice(text);
-            gathered.units += plain.len;
+            let content = client.texts.len() + loading.units;
+            loading.bytes.extend_from_slice(text);
+            loading.units += plain.len;
             content
         });
-        let of = |clock| Ref { slot: at.slot, clock };
-        let spot = Spot {
-            parent: item.parent,
-            key: NIL,
-            left,
-            right,
-            origin: of(origin),
-            right_origin: plain.right_origin.map_or(Ref::NONE, of),
+        let spot = Spot { parent, key: NIL, left, right, origin: of(origin), right_origin };
+        let handle = if parent == loading.parent {
+            self.put_on(at, &spot, plain.len, content)
+        } else {
+            self.put(at, &spot, plain.len, content)
         };
-        self.put(at, &spot, plain.len, content);
+        if continues {
+            loading.continuing.push(handle);
+        }
+        if parent != loading.parent {
+            let is_known = self.types[parent as usize].order.is_deferred();
+            loading.parent = if is_known && !self.is_type_deleted(parent) { parent } else { NIL };
+        }
         true
     }
 
     /// Tells a client's run the texts that were gathered; returns whether they are UTF-8.
-    fn flush(&mut self, gathered: &mut Gathered, slot: Option<u32>) -> bool {
-        let Gathered { bytes, units } = std::mem::take(gathered);
+    fn flush(&mut self, loading: &mut Loading, slot: Option<u32>) -> bool {
+        let (bytes, units) =
+            (std::mem::take(&mut loading.bytes), std::mem::take(&mut loading.units));
         let (Some(slot), Ok(text)) = (slot, str::from_utf8(&bytes)) else { return units == 0 };
         let texts = &mut self.clients[slot as usize].texts;
         units == 0 || texts.push(text, units).is_some()

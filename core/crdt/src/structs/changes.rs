@@ -19,6 +19,8 @@ pub(crate) struct Changes {
     pub(crate) loose: bool,
     /// Whether there are new items, which may join what is around them.
     pub(crate) added: bool,
+    /// Whether it is known that none of these continues the one before it.
+    pub(crate) joined: bool,
     /// Where items were cut or may join once collected.
     pub(crate) cuts: Vec<Cut>,
     /// Deleted units that never counted in a length.
@@ -55,6 +57,7 @@ impl Changes {
         self.deletes.clear();
         self.loose = false;
         self.added = false;
+        self.joined = false;
         self.cuts.clear();
         self.uncounted.clear();
         self.types.clear();

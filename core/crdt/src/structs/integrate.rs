@@ -72,9 +72,10 @@ impl Structs {
     }
 
     /// Puts a text (at `content` of its client's texts) or a tombstone between neighbors that nothing has come between, in
-    /// a list, and leaves it apart: what [`Structs::integrate`] does with nearly all that a large update has.
+    /// a list, and leaves it apart: what [`Structs::integrate`] does with nearly all that a large update has. Returns its
+    /// handle.
     #[inline]
-    pub(crate) fn put(&mut self, at: Ref, spot: &Spot, len: u32, content: Option<u32>) {
+    pub(crate) fn put(&mut self, at: Ref, spot: &Spot, len: u32, content: Option<u32>) -> u32 {
         let &Spot { parent, left, right, .. } = spot;
         self.changes.mark(parent, NIL);
         let (kind, content) = match content {
@@ -89,6 +90,29 @@ impl Structs {
         } else if self.is_type_deleted(parent) {
             self.delete(handle);
         }
+        handle
+    }
+
+    /// As [`Structs::put`], behind another item of a type that is not deleted, whose order is built later and of which it
+    /// is known that it changed, as is of the client.
+    #[inline]
+    pub(crate) fn put_on(&mut self, at: Ref, spot: &Spot, len: u32, content: Option<u32>) -> u32 {
+        let (kind, content) = match content {
+            None => (Kind::Deleted, NIL),
+            Some(content) => (Kind::String, content),
+        };
+        let handle = self.items.add(new_item(at, spot, len, kind, content));
+        self.items[spot.left].right = handle;
+        if spot.right != NIL {
+            self.items[spot.right].left = handle;
+        }
+        let client = &mut self.clients[at.slot as usize];
+        client.next += len;
+        client.clocks.push(at.clock, handle);
+        if kind == Kind::Deleted {
+            self.changes.delete_settled(at.slot, at.clock, len);
+        }
+        handle
     }
 
     fn add(&mut self, at: Ref, spot: Spot, len: u32, kind: Kind, content: u32) -> u32 {

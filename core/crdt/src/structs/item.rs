@@ -135,7 +135,7 @@ impl Items {
     /// Makes room for so many items. The first time that is a little more: what is read is edited then, and the first
     /// edit should not have to move the whole arena.
     pub(crate) fn reserve(&mut self, more: usize) {
-        let slack = if self.items.is_empty() { more / 32 + 8 } else { 0 };
+        let slack = if self.items.is_empty() { more / 64 + 8 } else { 0 };
         self.items.reserve(more + slack);
     }
 

@@ -38,7 +38,8 @@ impl Structs {
                 }
             }
         }
-        for at in 0..self.changes.touched.len() {
+        let joined = self.changes.joined;
+        for at in (0..self.changes.touched.len()).filter(|_| !joined) {
             self.join_new(self.changes.touched[at]);
         }
         for at in (0..self.changes.cuts.len()).rev() {
@@ -163,6 +164,14 @@ impl Structs {
 
     /// Whether two neighbors in clock order become one.
     #[inline]
+    /// Whether an item is to be joined to the one before it of its client.
+    pub(crate) fn joins_before(&self, handle: u32) -> bool {
+        let item = &self.items[handle];
+        let clocks = &self.client(item.slot).clocks;
+        let before = clocks.previous(clocks.find(item.clock));
+        before.is_some_and(|before| self.can_join(clocks.get(before), handle))
+    }
+
     fn can_join(&self, left: u32, right: u32) -> bool {
         let r = &self.items[right];
         // Nearly always other things have come between them, which the right one knows.

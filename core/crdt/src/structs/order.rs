@@ -22,6 +22,8 @@
 use crate::structs::item::{Items, NIL};
 
 const LEAF: usize = if cfg!(test) { 4 } else { 32 };
+/// Items of a leaf when the tree is built.
+const BUILT: usize = LEAF - LEAF / 8;
 const INNER: usize = if cfg!(test) { 4 } else { 16 };
 
 #[derive(Debug, Clone)]
@@ -315,6 +317,11 @@ impl Nodes {
         place_of(children, first) < place_of(children, second)
     }
 
+    /// Makes room for the trees that so many items in so many lists are built into.
+    pub(crate) fn reserve(&mut self, items: usize, lists: usize) {
+        self.leaves.reserve_exact(items / BUILT + lists);
+    }
+
     /// Builds the tree of an order that was put off, from its first item on, with some room in each leaf.
     pub(crate) fn build(&mut self, order: &mut Order, items: &mut Items, first: u32) {
         *order = Order::default();
@@ -323,7 +330,7 @@ impl Nodes {
         while at != NIL {
             let number = self.add_leaf(NIL);
             let leaf = &mut self.leaves[number as usize];
-            while at != NIL && leaf.count < LEAF - LEAF / 8 {
+            while at != NIL && leaf.count < BUILT {
                 let item = &mut items[at];
                 item.leaf = number;
                 leaf.items[leaf.count] = at;
