@@ -6,4 +6,6 @@
 
 mod problem;
 
+pub mod synctex;
+
 pub use problem::{Place, Problem, Severity};
